@@ -1,0 +1,1 @@
+//! Front end of the kernel attribute: parse, infer, expand.

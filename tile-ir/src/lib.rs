@@ -1,0 +1,1 @@
+//! Tile IR: what an op means. Types, legality tables, scalar semantics, typed IR, verifier, text form.

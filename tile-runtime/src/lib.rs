@@ -1,0 +1,1 @@
+//! Devices, tensors, the launch contract, errors.

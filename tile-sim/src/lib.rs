@@ -1,0 +1,1 @@
+//! Interpreter of SPIR-V words on lock-step sub-groups.

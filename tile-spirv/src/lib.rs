@@ -1,0 +1,1 @@
+//! Lowering of tile IR to SPIR-V words, per target.

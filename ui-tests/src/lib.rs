@@ -1,0 +1,1 @@
+//! Compile-time rules as trybuild cases, golden files, the crate graph.
