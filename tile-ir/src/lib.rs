@@ -33,4 +33,11 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod error;
+pub mod ir;
+pub mod legal;
+pub mod ops;
+mod print;
+pub mod scalar;
 pub mod types;
+pub mod verify;

@@ -1,0 +1,157 @@
+//! Owns the compile-time rules: one [`Code`] per rule, diagnostics, and their collector.
+//!
+//! *Guarantees*: every rule has an explanation text (`cargo tile explain CODE`) and a stable code.
+//! *Not here*: rendering to the user's tokens (`tile-front`), rules that rustc alone enforces.
+
+use core::fmt;
+
+/// An opaque position in kernel source; the front end maps it back to tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span(pub u32);
+
+impl Span {
+    /// A position nobody wrote: code the compiler made.
+    pub const NONE: Span = Span(u32::MAX);
+}
+
+macro_rules! codes {
+    ($( $variant:ident = $code:literal, $title:literal, $text:literal; )+) => {
+        /// A compile-time rule of the kernel language.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code { $( #[doc = $title] $variant ),+ }
+
+        impl Code {
+            /// Every rule, in the order of its code.
+            pub const ALL: &'static [Code] = &[ $( Code::$variant ),+ ];
+
+            /// The stable code, such as `T020`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Code::$variant => $code ),+ }
+            }
+
+            /// The rule in one sentence.
+            pub const fn title(self) -> &'static str {
+                match self { $( Code::$variant => $title ),+ }
+            }
+
+            /// The explanation that `cargo tile explain` prints.
+            pub const fn explain(self) -> &'static str {
+                match self { $( Code::$variant => $text ),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    Item = "T001", "`#[tile_kernel]` goes on a plain function.",
+        "A kernel is a free function without `async`, `const`, `extern`, receiver, return type, lifetimes or `where` \
+         clauses. Put bounds on the generic parameters themselves:\n\n    pub fn scale<T: Element, const M: usize>(c: &mut gl<T>, a: &gl<T>) { .. }";
+    Attribute = "T002", "The attribute lists the instances to compile.",
+        "Every instance is compiled ahead of time, so the attribute must list them:\n\n    #[tile_kernel(instances(\n        <bf16, f32, 32, 64; subgroups = (8, 4)>,\n    ))]\n\n\
+         The generic arguments stand in the order of the function's generic parameters; `subgroups = (rows, cols)` is the grid of \
+         sub-groups that forms a work-group (at most 32 sub-groups on every supported device at 256 registers).";
+    Generics = "T003", "An instance gives one fitting argument per generic parameter.",
+        "Type parameters take an element type (`bf16`, `f16`, `f32`) that satisfies the bound, `const N: usize` takes an integer literal, \
+         `const FLAG: bool` takes `true` or `false`. Derived sizes are not listed; they are declared with `derive(HALF = BM / 2)`.";
+    DuplicateInstance = "T004", "Each instance is listed once.",
+        "Two entries of `instances(..)` have the same generic arguments. The arguments are the key of an instance, so the second could \
+         never be chosen; delete one of them or change its sizes.";
+    Parameter = "T005", "A kernel parameter is `&gl<T>`, `&mut gl<T>` or a scalar.",
+        "Inputs are `&gl<T>`, outputs `&mut gl<T>`, scalars one of `u32`, `i32`, `u64`, `f32`, `bool`, each with a plain name.";
+    Grid = "T006", "A kernel takes its grid from exactly one `own_tile`.",
+        "The launch grid follows from the output: `let at = own_tile::<BM, BN>(c, Snake(8));` says that every sub-group owns one \
+         BM x BN tile of `c`. It must be called once, at the top level of the body, on a `&mut gl` parameter.";
+    Construct = "T010", "Only the kernel language's constructs may stand in a kernel body.",
+        "A kernel body knows `let`, assignment, `if`/`else`, `for` over ranges, early `return`, scalar arithmetic and the tile ops. \
+         The message names the construct it met and the supported alternative.";
+    UntypedSource = "T011", "A source of a tile has a written type.",
+        "Tiles originate in `zeros` and the loads, and the compiler derives everything after them. Write the type where the tile is \
+         made:\n\n    let x: rt<A, BM, BK> = load(a, [at.row(), k]);";
+    InlineSize = "T012", "Sizes in tile types are parameters, literals or derived sizes.",
+        "Stable Rust rejects arithmetic on const parameters inside a type. Declare the size in the attribute and use its name:\n\n    \
+         #[tile_kernel(derive(HALF = BM / 2), instances(..))]\n    fn k<const BM: usize, const HALF: usize>(..) { let x: rt<bf16, HALF, 16> = ..; }";
+    FreeName = "T013", "A kernel body uses only its parameters, its own variables and literals.",
+        "The attribute sees tokens, not values, so a constant or static defined elsewhere has no value it could compile in. Pass it as a \
+         scalar parameter, make it a `const` generic parameter, or write the literal.";
+    UnknownOp = "T014", "A call in a kernel body is an op of the language.",
+        "Only the ops of the language may be called. The message lists the nearest one.";
+    Arguments = "T015", "An op is called with the arguments it takes.",
+        "The message shows the op's form. Global arguments are parameters of the kernel, by name; coordinates are `[row, col]`, \
+         `[batch, depth, row, col]` or the value of `own_tile`, in tiles.";
+    Mismatch = "T016", "Both sides of an operation or assignment have the same type.",
+        "Scalars do not convert by themselves: write `x as u32`. A variable keeps its type, and the branches of an `if` that gives a value \
+         agree on it.";
+    Literal = "T017", "A literal fits its type.",
+        "The message shows the literal and the range of the type it is used as.";
+    TileShape = "T020", "Tile rows are a multiple of 8 and columns of 16; packed operands have rows in multiples of 16.",
+        "One matrix instruction works on 8 rows and 16 columns, with 16 elements of a 16-bit type along K (reference: DPAS, repeat count 8, \
+         SIMD16, systolic depth 8). Any multiple is fine; the compiler picks the block messages.";
+    RegisterBudget = "T021", "The tiles alive at one time fit the register file.",
+        "A sub-group has 256 registers of 64 bytes (16,384 bytes) in its large mode. The message gives the bytes alive at the op that \
+         exceeds it; use a smaller instance, or shorten the life of a tile.";
+    OperandRole = "T022", "A matrix multiplication takes a `Row` left and a packed right operand.",
+        "Load the left operand with `load` (role `Row`), the right one with `load_transform` (role `Vnni`, for `mma_AB`) or, from an \
+         [N, K] tensor, with `load_transpose` (role `VnniT`, for `mma_ABt`). The accumulator has the role `Acc`.";
+    InnerDim = "T023", "In a matrix multiplication A's columns equal B's rows, and the accumulator has A's rows and B's columns.",
+        "A is M x K, B is K x N, the accumulator is M x N. A tile from `load_transpose` is written K x N too.";
+    OperandType = "T024", "A matrix instruction exists for the operand types.",
+        "bf16 x bf16 and f16 x f16 accumulate in f32. Mixed operands have no instruction; convert one of them with `.to::<T>()`.";
+    PrefetchCut = "T026", "A shared prefetch cuts its tile into equal parts that are legal messages.",
+        "The tile is divided among the sub-groups that share it into parts up to 64 bytes wide. Its elements must divide evenly, and a part \
+         must be a whole number of rows (1, 2, 4, 8, 16 or a multiple of 32). Use another tile size or grid, or `prefetch_load`.";
+    UnownedStore = "T027", "A safe kernel stores only to the tile its sub-group owns.",
+        "`store(c, &tile, at)` takes the value of `own_tile`, which no other sub-group has, so no two sub-groups can write one element. To \
+         store elsewhere, mark the kernel `unsafe fn` and use `store_at`; its launcher is then `unsafe` too.";
+    LoadFromOutput = "T028", "An output is read only at the tile the sub-group owns.",
+        "Another sub-group may be writing any other element at the same time. Pass the tensor as an input of its own, or load with the value \
+         of `own_tile`.";
+    Conversion = "T029", "`.to::<T>()` converts `Acc` and `Row` tiles to a `Row` tile.",
+        "Packed tiles cannot be converted: convert before loading, or load as `Row`.";
+    StoreShape = "T030", "A stored tile has the element type of its tensor, the role `Row` (or `Acc` for f32), and the shape that was owned.",
+        "Convert with `.to::<T>()` before storing, and call `own_tile` with the rows and columns of the tile.";
+    LoadForm = "T031", "Each load gives the roles its hardware form produces.",
+        "`load` gives `Row` (or `Acc` for f32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT`; the packed forms exist for \
+         16-bit types. The tile's element type is the tensor's.";
+    ScaleType = "T032", "`.scale(s)` works on f32 tiles with an f32 factor.",
+        "Scale the accumulator before converting it: `acc.scale(alpha).to::<bf16>()`. It would otherwise round twice.";
+    Structure = "T090", "The compiler's own representation is well formed.",
+        "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One broken rule: what was required, what was found, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The rule.
+    pub code: Code,
+    /// Where the user wrote what breaks it.
+    pub span: Span,
+    /// The rule with the two facts.
+    pub message: String,
+    /// The fix, as code where possible; empty when the message already says it.
+    pub help: String,
+}
+
+impl Diagnostic {
+    /// Makes a diagnostic.
+    pub fn new(code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, span, message: message.into(), help: help.into() }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{}]", self.message, self.code)?;
+        if !self.help.is_empty() {
+            write!(f, "\n  help: {}", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}

@@ -1,0 +1,191 @@
+//! Owns the typing rules of ops that touch globals: owning a tile, loads, prefetches, stores.
+
+use super::{Checked, check_shape, result, tile_of};
+use crate::error::{Code, Diagnostic};
+use crate::ir::{Access, Coord, Kernel, LoadForm, Op, OpKind, Order, ParamId, ValueId};
+use crate::legal::{self, Device};
+use crate::types::{DType, Role, ScalarType, TileType, Type};
+
+pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
+    let one = |r: Result<(), Diagnostic>| r.map(|()| Device::ALL.to_vec()).map_err(|d| vec![d]);
+    match &op.kind {
+        OpKind::OwnTile { global, tile, order } => one(check_own(kernel, op, *global, *tile, order)),
+        OpKind::Load { global, at, form } => {
+            let Type::Tile(tile) = result(kernel, op)? else {
+                return one(Err(Diagnostic::new(
+                    Code::UntypedSource,
+                    op.span,
+                    format!("`{}` gives a tile", form.name()),
+                    "write its type: `let x: rt<T, ROWS, COLS> = ..`",
+                )));
+            };
+            one(check_load(kernel, op, *global, at, *form, tile))
+        }
+        OpKind::Prefetch { global, at, tile, peers } => {
+            one(global_of(kernel, op, *global).and_then(|(dtype, _)| {
+                check_coord(kernel, op, at)?;
+                check_shape(TileType { dtype, rows: tile.0, cols: tile.1, role: Role::Row }, op)?;
+                let parts = peers.map_or(1, |p| p.count(kernel.subgroups));
+                // A prefetch of a whole tile is cut into messages of at most 32 rows and 64 bytes; only sharing has a rule.
+                if peers.is_none() {
+                    return Ok(());
+                }
+                legal::prefetch_cut(*tile, dtype.size_bytes(), parts).map(|_| ()).map_err(|why| {
+                    Diagnostic::new(
+                        Code::PrefetchCut,
+                        op.span,
+                        format!("a shared prefetch cuts its tile into equal block messages; {why}"),
+                        "change the tile size or the grid of sub-groups, or use `prefetch_load`",
+                    )
+                })
+            }))
+        }
+        OpKind::Store { global, tile, at } => one(check_store(kernel, op, *global, *tile, at)),
+        OpKind::Const(_)
+        | OpKind::Binary { .. }
+        | OpKind::Unary { .. }
+        | OpKind::Compare { .. }
+        | OpKind::Cast { .. }
+        | OpKind::Dim { .. }
+        | OpKind::Place(_)
+        | OpKind::Zeros
+        | OpKind::Mma { .. }
+        | OpKind::Convert { .. }
+        | OpKind::Scale { .. }
+        | OpKind::For { .. }
+        | OpKind::If { .. } => one(Err(Diagnostic::new(
+            Code::Structure,
+            op.span,
+            format!("`{}` does not touch memory", op.kind.name()),
+            "",
+        ))),
+    }
+}
+
+fn global_of(kernel: &Kernel, op: &Op, id: ParamId) -> Result<(DType, Access), Diagnostic> {
+    kernel.global(id).ok_or_else(|| {
+        Diagnostic::new(
+            Code::Arguments,
+            op.span,
+            format!("`{}` needs a `gl` parameter", op.kind.name()),
+            "pass a parameter of type `&gl<T>` or `&mut gl<T>`",
+        )
+    })
+}
+
+fn check_coord(kernel: &Kernel, op: &Op, at: &Coord) -> Result<(), Diagnostic> {
+    for value in at.values() {
+        let ty = kernel.ty(value);
+        if ty != Type::Scalar(ScalarType::U32) {
+            return Err(Diagnostic::new(
+                Code::Mismatch,
+                op.span,
+                format!("coordinates are u32; here one is {ty}"),
+                "convert it: `x as u32`",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_own(
+    kernel: &Kernel,
+    op: &Op,
+    global: ParamId,
+    tile: (u32, u32),
+    order: &Order,
+) -> Result<(), Diagnostic> {
+    let (dtype, access) = global_of(kernel, op, global)?;
+    if access != Access::Out {
+        return Err(Diagnostic::new(
+            Code::Grid,
+            op.span,
+            "`own_tile` deals out the tiles of an output; this parameter is an input",
+            "pass a `&mut gl<T>` parameter",
+        ));
+    }
+    check_shape(TileType { dtype, rows: tile.0, cols: tile.1, role: Role::Row }, op)?;
+    if let Order::Snake(width) = order
+        && kernel.ty(*width) != Type::Scalar(ScalarType::U32)
+    {
+        return Err(Diagnostic::new(
+            Code::Mismatch,
+            op.span,
+            format!("the width of `Snake` is u32; here it is {}", kernel.ty(*width)),
+            "write `Snake(8)`",
+        ));
+    }
+    let u32s =
+        op.results.iter().all(|&v| kernel.values.get(v.0 as usize) == Some(&Type::Scalar(ScalarType::U32)));
+    if op.results.len() != 4 || !u32s {
+        return Err(Diagnostic::new(Code::Structure, op.span, "`own_tile` gives four u32", ""));
+    }
+    Ok(())
+}
+
+fn check_load(
+    kernel: &Kernel,
+    op: &Op,
+    global: ParamId,
+    at: &Coord,
+    form: LoadForm,
+    tile: TileType,
+) -> Result<(), Diagnostic> {
+    let (dtype, _) = global_of(kernel, op, global)?;
+    check_coord(kernel, op, at)?;
+    if tile.dtype != dtype {
+        return Err(Diagnostic::new(
+            Code::LoadForm,
+            op.span,
+            format!("a tile has the element type of its tensor; here `{tile}` is loaded from `gl<{dtype}>`"),
+            format!(
+                "write `rt<{dtype}, {}, {}, {}>` and convert with `.to::<T>()`",
+                tile.rows, tile.cols, tile.role
+            ),
+        ));
+    }
+    if !form.gives(tile.role, dtype) {
+        let gives = match form {
+            LoadForm::Plain => "`Row`, or `Acc` for f32",
+            LoadForm::Transform => "`Vnni`, for 16-bit types",
+            LoadForm::Transpose => "`VnniT`, for 16-bit types",
+        };
+        return Err(Diagnostic::new(
+            Code::LoadForm,
+            op.span,
+            format!("`{}` gives a tile of role {gives}; here `{tile}` is asked for", form.name()),
+            super::how_to_get(tile.role).to_string(),
+        ));
+    }
+    check_shape(tile, op)
+}
+
+fn check_store(
+    kernel: &Kernel,
+    op: &Op,
+    global: ParamId,
+    tile: ValueId,
+    at: &Coord,
+) -> Result<(), Diagnostic> {
+    let (dtype, access) = global_of(kernel, op, global)?;
+    check_coord(kernel, op, at)?;
+    if access != Access::Out {
+        return Err(Diagnostic::new(
+            Code::Arguments,
+            op.span,
+            "`store` writes to an output; this parameter is an input",
+            "make the parameter `&mut gl<T>`",
+        ));
+    }
+    let t = tile_of(kernel, op, tile)?;
+    let stores = t.role == Role::Row || (t.role == Role::Acc && dtype == DType::F32);
+    if t.dtype != dtype || !stores {
+        return Err(Diagnostic::new(
+            Code::StoreShape,
+            op.span,
+            format!("a tensor of {dtype} stores `Row` tiles of {dtype}; here the tile is `{t}`"),
+            format!("convert it first: `.to::<{dtype}>()`"),
+        ));
+    }
+    check_shape(t, op)
+}

@@ -1,0 +1,441 @@
+//! Owns the verifier: from [`Kernel`] to [`Verified`], the only form that lowering accepts.
+//!
+//! Checked here: every value is defined once and before its uses; regions yield what their op needs; every op
+//! obeys its typing rule (`ops`); stores go to owned tiles; the grid comes from exactly one `own_tile`; the
+//! live tiles fit the register file; at least one device has everything the kernel uses.
+//!
+//! *Guarantees*: on `Ok`, none of that needs checking again, and [`Facts`] are right. All broken rules are
+//! reported, not only the first. *Not checked*: whether Intel's compiler spills (`cargo tile verify` asks it).
+
+use crate::error::{Code, Diagnostic, Span};
+use crate::ir::{Access, Coord, Exit, Kernel, Op, OpKind, ParamId, ParamKind, Region, ValueId};
+use crate::legal::{Device, MAX_SUBGROUPS, REGISTER_BYTES};
+use crate::ops;
+use crate::types::{ScalarType, Type};
+
+/// What the verifier learnt about a kernel on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The output that fixes the grid.
+    pub grid: ParamId,
+    /// The tile of the grid as (rows, cols).
+    pub tile: (u32, u32),
+    /// Devices that have everything the kernel uses.
+    pub devices: Vec<Device>,
+    /// Largest sum of the register bytes of tiles alive at one time.
+    pub live_tile_bytes: u64,
+    /// Sum of the host bytes of every tile value, which bounds the stack a host body needs.
+    pub host_tile_bytes: u64,
+}
+
+/// A kernel that obeys every rule. Only [`verify`] makes one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verified {
+    kernel: Kernel,
+    facts: Facts,
+}
+
+impl Verified {
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// What the verifier learnt.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+/// Checks a kernel.
+///
+/// # Errors
+/// Every broken rule, in program order.
+pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
+    let mut v = Verifier {
+        kernel: &kernel,
+        defined: vec![false; kernel.values.len()],
+        scope: vec![false; kernel.values.len()],
+        owned: vec![],
+        devices: Device::ALL.to_vec(),
+        out: vec![],
+    };
+    v.check_header();
+    v.check_region(&kernel.body, 0, &[]);
+    let grid = v.owned.first().map(|o| (o.global, o.tile));
+    if v.owned.len() != 1 {
+        let span = v.owned.get(1).map_or(Span::NONE, |o| o.span);
+        v.report(
+            Code::Grid,
+            span,
+            format!("a kernel takes its grid from exactly one `own_tile`; this one has {}", v.owned.len()),
+            "call it once: `let at = own_tile::<BM, BN>(c, Snake(8));`",
+        );
+    }
+    let devices = v.devices.clone();
+    let mut out = v.out;
+    if !out.is_empty() {
+        return Err(out);
+    }
+    let peak = live_peak(&kernel);
+    if peak.bytes > REGISTER_BYTES {
+        out.push(Diagnostic::new(
+            Code::RegisterBudget,
+            peak.span,
+            format!(
+                "the tiles alive at one time must fit {REGISTER_BYTES} bytes of registers; here {} bytes are alive: {}",
+                peak.bytes,
+                peak.tiles.join(", ")
+            ),
+            "use smaller tile sizes in this instance, or let a tile die earlier",
+        ));
+        return Err(out);
+    }
+    let host_tile_bytes = kernel.values.iter().filter_map(|t| t.tile()).map(|t| t.host_bytes()).sum();
+    let (grid, tile) = grid.expect("exactly one own_tile was checked above");
+    let facts = Facts { grid, tile, devices, live_tile_bytes: peak.bytes, host_tile_bytes };
+    Ok(Verified { kernel, facts })
+}
+
+/// The largest set of tiles alive at one time.
+struct Peak {
+    bytes: u64,
+    span: Span,
+    tiles: Vec<String>,
+}
+
+struct Owned {
+    global: ParamId,
+    tile: (u32, u32),
+    results: Vec<ValueId>,
+    span: Span,
+}
+
+struct Verifier<'a> {
+    kernel: &'a Kernel,
+    /// Values some op or region has defined so far.
+    defined: Vec<bool>,
+    /// Values visible at the current point.
+    scope: Vec<bool>,
+    owned: Vec<Owned>,
+    devices: Vec<Device>,
+    out: Vec<Diagnostic>,
+}
+
+impl<'a> Verifier<'a> {
+    fn report(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
+        self.out.push(Diagnostic::new(code, span, message, help));
+    }
+
+    fn check_header(&mut self) {
+        let (rows, cols) = self.kernel.subgroups;
+        if rows == 0 || cols == 0 || u64::from(rows) * u64::from(cols) > u64::from(MAX_SUBGROUPS) {
+            self.report(
+                Code::Attribute,
+                Span::NONE,
+                format!(
+                    "a work-group has 1 to {MAX_SUBGROUPS} sub-groups; `subgroups = ({rows}, {cols})` asks for {}",
+                    u64::from(rows) * u64::from(cols)
+                ),
+                "choose a smaller grid of sub-groups, such as `subgroups = (8, 4)`",
+            );
+        }
+        for param in &self.kernel.params {
+            if let ParamKind::Scalar { value, ty } = param.kind {
+                self.define(value, Span::NONE);
+                if self.kernel.values.get(value.0 as usize) != Some(&Type::Scalar(ty)) {
+                    self.structure(
+                        Span::NONE,
+                        format!("parameter `{}` and its value differ in type", param.name),
+                    );
+                }
+            }
+        }
+    }
+
+    fn structure(&mut self, span: Span, message: String) {
+        self.report(Code::Structure, span, message, "this is a defect of the compiler; please report it");
+    }
+
+    fn define(&mut self, value: ValueId, span: Span) -> bool {
+        let index = value.0 as usize;
+        if index >= self.kernel.values.len() {
+            self.structure(span, format!("{value} has no type"));
+            return false;
+        }
+        if self.defined[index] {
+            self.structure(span, format!("{value} is defined twice"));
+            return false;
+        }
+        self.defined[index] = true;
+        self.scope[index] = true;
+        true
+    }
+
+    /// True when every value may be used here; complains about each that may not.
+    fn all_usable(&mut self, values: &[ValueId], span: Span) -> bool {
+        values.iter().filter(|&&v| !self.usable(v, span)).count() == 0
+    }
+
+    fn usable(&mut self, value: ValueId, span: Span) -> bool {
+        let ok = self.scope.get(value.0 as usize).copied().unwrap_or(false);
+        if !ok {
+            self.structure(span, format!("{value} is used where it is not defined"));
+        }
+        ok
+    }
+
+    /// Checks a region whose yielded types must be `yields`; its values go out of scope at its end.
+    fn check_region(&mut self, region: &'a Region, depth: usize, yields: &[Type]) {
+        let mut mine = region.args.clone();
+        for &arg in &region.args {
+            self.define(arg, Span::NONE);
+        }
+        for op in &region.ops {
+            let usable = self.all_usable(&op.kind.operands(), op.span);
+            if usable {
+                self.check_op(op, depth);
+            }
+            for &result in &op.results {
+                self.define(result, op.span);
+                mine.push(result);
+            }
+        }
+        match &region.exit {
+            Exit::Return => {}
+            Exit::Yield(values) => {
+                let span = region.ops.last().map_or(Span::NONE, |o| o.span);
+                let usable = self.all_usable(values, span);
+                let types: Vec<Type> = if usable {
+                    values.iter().map(|&v| self.kernel.ty(v)).collect()
+                } else {
+                    yields.to_vec()
+                };
+                if types != yields {
+                    self.structure(span, format!("a region yields {types:?} where {yields:?} is needed"));
+                }
+            }
+        }
+        for value in &mine {
+            if let Some(seen) = self.scope.get_mut(value.0 as usize) {
+                *seen = false;
+            }
+        }
+    }
+
+    fn check_op(&mut self, op: &'a Op, depth: usize) {
+        match &op.kind {
+            OpKind::For { lo, hi, step, inits, body } => {
+                let counter = self.kernel.ty(*lo);
+                let carried: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
+                let mut args = vec![counter];
+                args.extend(&carried);
+                let given: Vec<Type> =
+                    body.args.iter().filter_map(|v| self.kernel.values.get(v.0 as usize).copied()).collect();
+                let results: Vec<Type> =
+                    op.results.iter().filter_map(|v| self.kernel.values.get(v.0 as usize).copied()).collect();
+                let integer = counter.scalar().is_some_and(ScalarType::is_integer);
+                if *step == 0
+                    || !integer
+                    || self.kernel.ty(*hi) != counter
+                    || given != args
+                    || results != carried
+                {
+                    self.structure(op.span, "a `for` op is malformed".into());
+                }
+                if body.exit == Exit::Return {
+                    self.structure(op.span, "a loop body must yield".into());
+                }
+                self.check_region(body, depth + 1, &carried);
+            }
+            OpKind::If { cond, then, otherwise } => {
+                if self.kernel.ty(*cond) != Type::Scalar(ScalarType::Bool) {
+                    self.structure(op.span, "a condition must be `bool`".into());
+                }
+                let results: Vec<Type> =
+                    op.results.iter().filter_map(|v| self.kernel.values.get(v.0 as usize).copied()).collect();
+                self.check_region(then, depth + 1, &results);
+                self.check_region(otherwise, depth + 1, &results);
+            }
+            OpKind::OwnTile { global, tile, .. } => {
+                if depth > 0 {
+                    self.report(
+                        Code::Grid,
+                        op.span,
+                        "`own_tile` stands at the top level of the body; here it is inside a branch or loop",
+                        "move it before the branch or loop",
+                    );
+                }
+                self.check_rule(op);
+                self.owned.push(Owned {
+                    global: *global,
+                    tile: *tile,
+                    results: op.results.clone(),
+                    span: op.span,
+                });
+            }
+            OpKind::Store { global, tile, at } => {
+                self.check_rule(op);
+                self.check_store(op, *global, *tile, at);
+            }
+            OpKind::Load { global, at, .. } => {
+                self.check_rule(op);
+                if matches!(self.kernel.global(*global), Some((_, Access::Out))) {
+                    let tile = op.results.first().and_then(|&v| self.kernel.ty(v).tile());
+                    let owned = tile.is_some_and(|t| self.is_owned(at, (t.rows, t.cols)));
+                    if !owned && !self.kernel.unowned_stores {
+                        self.report(
+                            Code::LoadFromOutput,
+                            op.span,
+                            "an output is read only at the tile this sub-group owns; another sub-group may be \
+                             writing the element this load reads",
+                            "load with the value of `own_tile` and a tile of its size, or pass the tensor as an \
+                             input as well",
+                        );
+                    }
+                }
+            }
+            OpKind::Const(_)
+            | OpKind::Binary { .. }
+            | OpKind::Unary { .. }
+            | OpKind::Compare { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Dim { .. }
+            | OpKind::Place(_)
+            | OpKind::Zeros
+            | OpKind::Prefetch { .. }
+            | OpKind::Mma { .. }
+            | OpKind::Convert { .. }
+            | OpKind::Scale { .. } => self.check_rule(op),
+        }
+    }
+
+    fn check_rule(&mut self, op: &Op) {
+        match ops::check(self.kernel, op) {
+            Ok(devices) => self.devices.retain(|d| devices.contains(d)),
+            Err(broken) => self.out.extend(broken),
+        }
+    }
+
+    /// True when `at` is the whole value of an `own_tile` of this tile size.
+    fn is_owned(&self, at: &Coord, tile: (u32, u32)) -> bool {
+        self.owned.iter().any(|o| {
+            o.tile == tile
+                && o.results.len() == 4
+                && at.batch == Some(o.results[0])
+                && at.depth == Some(o.results[1])
+                && at.row == o.results[2]
+                && at.col == o.results[3]
+                && at.unit == crate::ir::Unit::Tiles
+        })
+    }
+
+    fn check_store(&mut self, op: &Op, global: ParamId, tile: ValueId, at: &Coord) {
+        let Some(t) = self.kernel.ty(tile).tile() else { return };
+        if self.kernel.unowned_stores || self.is_owned(at, (t.rows, t.cols)) {
+            return;
+        }
+        let name = self.kernel.params.get(global.0 as usize).map_or("", |p| p.name.as_str());
+        self.report(
+            Code::UnownedStore,
+            op.span,
+            format!(
+                "a safe kernel stores only to the tile its sub-group owns; this store of a {}x{} tile to `{name}` does not go to an owned tile of that size",
+                t.rows, t.cols
+            ),
+            "store at the value of `own_tile::<ROWS, COLS>(..)`, or mark the kernel `unsafe fn` and use `store_at`",
+        );
+    }
+}
+
+/// Finds the point where the most tile bytes are alive. A loop keeps everything alive that its body reads
+/// from outside; an op's operands that die at the op share registers with a result of the same type.
+fn live_peak(kernel: &Kernel) -> Peak {
+    let mut peak = Peak { bytes: 0, span: Span::NONE, tiles: vec![] };
+    let mut live = vec![false; kernel.values.len()];
+    walk_live(kernel, &kernel.body, &mut live, &mut peak);
+    peak
+}
+
+fn note_peak(kernel: &Kernel, live: &[bool], span: Span, peak: &mut Peak) {
+    let tiles = live.iter().enumerate().filter(|(_, on)| **on).filter_map(|(i, _)| kernel.values[i].tile());
+    let bytes: u64 = tiles.clone().map(|t| t.register_bytes()).sum();
+    if bytes > peak.bytes {
+        *peak = Peak { bytes, span, tiles: tiles.map(|t| t.to_string()).collect() };
+    }
+}
+
+fn reads_outside(region: &Region) -> Vec<ValueId> {
+    let mut inner = region.args.clone();
+    let mut reads = vec![];
+    region.walk(&mut |op| {
+        inner.extend(&op.results);
+        for nested in op.kind.regions() {
+            inner.extend(&nested.args);
+            if let Exit::Yield(values) = &nested.exit {
+                reads.extend(values);
+            }
+        }
+        reads.extend(op.kind.operands());
+    });
+    if let Exit::Yield(values) = &region.exit {
+        reads.extend(values);
+    }
+    reads.retain(|v| !inner.contains(v));
+    reads
+}
+
+/// Walks a region backwards; `live` holds what is alive after it and, on return, before it.
+fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Peak) {
+    match &region.exit {
+        Exit::Yield(values) => values.iter().for_each(|v| live[v.0 as usize] = true),
+        Exit::Return => live.fill(false),
+    }
+    for op in region.ops.iter().rev() {
+        let mut with_results = live.to_vec();
+        op.results.iter().for_each(|v| with_results[v.0 as usize] = true);
+        note_peak(kernel, &with_results, op.span, peak);
+        op.results.iter().for_each(|v| live[v.0 as usize] = false);
+        match &op.kind {
+            OpKind::For { body, .. } => {
+                let mut inside = live.to_vec();
+                reads_outside(body).iter().for_each(|v| inside[v.0 as usize] = true);
+                walk_live(kernel, body, &mut inside, peak);
+                reads_outside(body).iter().for_each(|v| live[v.0 as usize] = true);
+            }
+            OpKind::If { then, otherwise, .. } => {
+                let mut before = live.to_vec();
+                for branch in [then, otherwise] {
+                    let mut inside = live.to_vec();
+                    walk_live(kernel, branch, &mut inside, peak);
+                    inside.iter().enumerate().filter(|(_, on)| **on).for_each(|(i, _)| before[i] = true);
+                }
+                live.copy_from_slice(&before);
+            }
+            OpKind::Const(_)
+            | OpKind::Binary { .. }
+            | OpKind::Unary { .. }
+            | OpKind::Compare { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Dim { .. }
+            | OpKind::Place(_)
+            | OpKind::OwnTile { .. }
+            | OpKind::Zeros
+            | OpKind::Load { .. }
+            | OpKind::Prefetch { .. }
+            | OpKind::Store { .. }
+            | OpKind::Mma { .. }
+            | OpKind::Convert { .. }
+            | OpKind::Scale { .. } => {}
+        }
+        op.kind.operands().iter().for_each(|v| live[v.0 as usize] = true);
+        // A convert streams through its operand: source and result are alive together, an accumulation is in place.
+        if matches!(op.kind, OpKind::Convert { .. }) {
+            let mut both = live.to_vec();
+            op.results.iter().for_each(|v| both[v.0 as usize] = true);
+            note_peak(kernel, &both, op.span, peak);
+        }
+        note_peak(kernel, live, op.span, peak);
+    }
+    region.args.iter().for_each(|v| live[v.0 as usize] = false);
+}
