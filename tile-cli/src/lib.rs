@@ -1,0 +1,20 @@
+//! The library behind `cargo tile`: what outside tools say about the kernels.
+//!
+//! *Owns*: finding and running Intel's offline compiler and the SPIR-V tools, reading their output, the gate
+//! ([`verify`]) and the figures ([`inspect`]). *Assumes*: the tools that `scripts/get-tools` fetches.
+//! *Guarantees*: every module goes through one seam, [`module::ModuleInput`], so a bare `.spv` file is judged by the
+//! same code as a kernel. *Not here*: compiling kernels (they come compiled, in the binary).
+#![forbid(unsafe_code)]
+
+pub mod asm;
+pub mod inspect;
+pub mod listing;
+pub mod module;
+pub mod ocloc;
+pub mod run;
+pub mod table;
+pub mod tools;
+pub mod verify;
+pub mod visa;
+pub mod waivers;
+pub mod zeinfo;
