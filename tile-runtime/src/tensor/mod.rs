@@ -1,0 +1,18 @@
+//! Owns tensors: memory with a shape, and borrowed views of it.
+//!
+//! A [`Tensor`] owns line-aligned, padded memory; a [`View`] or [`ViewMut`] borrows a part of a tensor or of a
+//! plain slice. Shapes are always `[batch, depth, rows, cols]`.
+//!
+//! *Guarantees*: a view never reaches outside the memory it borrowed, and the elements of a [`ViewMut`] never
+//! overlap. *Not here*: what a launch demands of a view (`launch`, `xe_surface`).
+
+mod layout;
+mod owned;
+mod storage;
+mod view;
+
+pub use layout::{Axis, LINE_BYTES, Shape, TensorLayout};
+pub use owned::Tensor;
+pub use view::{AnyView, AnyViewMut, View, ViewMut};
+
+pub(crate) use view::{Placed, Region};
