@@ -1,0 +1,44 @@
+//! Owns the ops that change a tile's element type or multiply it by a scalar.
+//!
+//! *Guarantees*: conversions round to nearest even; NaN stays NaN. *Not here*: conversion while loading or
+//! storing: a load gives the tensor's type, a store takes it.
+
+use crate::element::Element;
+use crate::role::{Convertible, Row, Scalable};
+use crate::tile::rt;
+
+impl<T: Element, const M: usize, const N: usize, L: Convertible> rt<T, M, N, L> {
+    /// Converts to a `Row` tile of `U`. An accumulator becomes a tile to store or to multiply again.
+    ///
+    /// ```
+    /// use tile_lang::prelude::*;
+    ///
+    /// let data = [1.00390625f32; 16]; // 1 + 2^-8 lies between two bf16 values and ties to even
+    /// let a = gl::of(&data, 1, 16).expect("1 x 16 elements are there");
+    /// let acc: rt<f32, 8, 16, Acc> = load(&a, [0, 0]);
+    /// let row: rt<bf16, 8, 16> = acc.to::<bf16>();
+    /// assert_eq!(row.get(0, 0), 1.0);
+    /// ```
+    #[inline(never)]
+    pub fn to<U: Element>(&self) -> rt<U, M, N, Row> {
+        rt::build(|tile| tile.rounded::<U>(self.values()))
+    }
+
+    /// Multiplies every value by `factor`.
+    ///
+    /// ```
+    /// use tile_lang::prelude::*;
+    ///
+    /// let data = [3.0f32; 16];
+    /// let a = gl::of(&data, 1, 16).expect("1 x 16 elements are there");
+    /// let acc: rt<f32, 8, 16, Acc> = load(&a, [0, 0]);
+    /// assert_eq!(acc.scale(0.5).get(0, 0), 1.5);
+    /// ```
+    #[inline(never)]
+    pub fn scale(&self, factor: f32) -> rt<T, M, N, L>
+    where
+        T: Scalable,
+    {
+        rt::build(|tile| tile.scaled(self.values(), factor))
+    }
+}

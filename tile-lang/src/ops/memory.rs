@@ -1,0 +1,189 @@
+//! Owns the ops that make a tile from nothing or from a tensor, prefetch one, and store one.
+//!
+//! *Guarantees*: the edge rule: elements outside the tensor load as 0 and are not stored, whatever lies in
+//! memory there; coordinates are multiplied out in 64 bits, so an overflowing one is outside.
+//! *Not here*: bounds arithmetic and memory access (`global`).
+
+use crate::element::{Element, MmaInput};
+use crate::global::{At, gl};
+use crate::launch::Cx;
+use crate::place::{Coordinate, Owned, Part, Peers, coop_part};
+use crate::role::{Loaded, Storable, Transformed, TransposedLoad, Zeroed};
+use crate::tile::{Extent, StoredIn, Tile, rt};
+
+/// Makes a tile of zeros.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let acc: rt<f32, 8, 16, Acc> = zeros();
+/// assert_eq!(acc.get(7, 15), 0.0);
+/// ```
+#[inline(never)]
+pub fn zeros<T: Element, const M: usize, const N: usize, L: Zeroed<T>>() -> rt<T, M, N, L> {
+    rt::build(|tile| tile.zero())
+}
+
+fn at<E>(coordinate: impl Coordinate<E>) -> At {
+    At { origin: coordinate.origin(), claim: coordinate.claim() }
+}
+
+/// Loads a `Row` tile, or an `Acc` tile of f32.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let data: Vec<f32> = (0..40).map(|i| i as f32).collect();
+/// let a = gl::of(&data, 2, 20).expect("2 x 20 elements are there");
+/// let tile: rt<f32, 8, 16> = load(&a, [0, 1]); // the tile of columns 16..32
+/// assert_eq!((tile.get(1, 3), tile.get(1, 4)), (39.0, 0.0));
+/// ```
+///
+/// # Panics
+/// In a launch, when the tensor is an output and `coordinate` is not what `own_tile` gave for it: other
+/// sub-groups may be writing there. A compiled kernel that does so is refused by `#[tile_kernel]`.
+#[inline(never)]
+pub fn load<T: Element, const M: usize, const N: usize, L: Loaded<T>>(
+    g: &gl<T>,
+    coordinate: impl Coordinate<Extent<M, N>>,
+) -> rt<T, M, N, L> {
+    rt::build(|tile| g.load(at(coordinate), tile))
+}
+
+/// Loads a right operand from a [K, N] tensor.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let data: Vec<bf16> = (0..64).map(|i| bf16::from_f32(i as f32)).collect();
+/// let b = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
+/// let tile: rt<bf16, 16, 16, Vnni> = load_transform(&b, [0, 0]);
+/// assert_eq!((tile.get(3, 1), tile.get(4, 1)), (49.0, 0.0));
+/// ```
+///
+/// # Panics
+/// As [`load`].
+#[inline(never)]
+pub fn load_transform<T: MmaInput, const K: usize, const N: usize, L: Transformed>(
+    g: &gl<T>,
+    coordinate: impl Coordinate<Extent<K, N>>,
+) -> rt<T, K, N, L> {
+    rt::build(|tile| g.load(at(coordinate), tile))
+}
+
+/// Loads a right operand from an [N, K] tensor. The tile is K x N; the coordinate counts tiles of the tensor,
+/// that is `[n, k]` in tiles of N rows and K columns.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let data: Vec<bf16> = (0..64).map(|i| bf16::from_f32(i as f32)).collect();
+/// let b = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
+/// let tile: rt<bf16, 16, 16, VnniT> = load_transpose(&b, [0, 0]);
+/// assert_eq!((tile.get(1, 3), tile.get(1, 4)), (49.0, 0.0));
+/// ```
+///
+/// # Panics
+/// As [`load`].
+#[inline(never)]
+pub fn load_transpose<T: MmaInput, const K: usize, const N: usize, L: TransposedLoad>(
+    g: &gl<T>,
+    coordinate: impl Coordinate<Extent<N, K>>,
+) -> rt<T, K, N, L> {
+    rt::build(|tile| g.load_transposed(at(coordinate), tile))
+}
+
+/// Asks for a tile to be brought near, ahead of its load. Changes no value.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let data = [bf16::ONE; 64];
+/// let a = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
+/// prefetch_load::<rt<bf16, 8, 16>>(&a, [7, 7]); // outside: nothing to bring
+/// ```
+pub fn prefetch_load<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>) {
+    g.prefetch(coordinate.origin(), Part { row: 0, col: 0, rows: R::ROWS, cols: R::COLS });
+}
+
+/// Asks for this sub-group's part of a tile that all its `peers` use: together they ask for every byte once.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let data = [bf16::ONE; 64];
+/// let a = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
+/// prefetch_load_coop::<rt<bf16, 8, 16>>(&a, [0, 0], Peers::Row);
+/// ```
+pub fn prefetch_load_coop<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>, peers: Peers) {
+    prefetch_load_coop_in::<R>(&Cx::SOLO, g, coordinate, peers);
+}
+
+/// The expanded form of [`prefetch_load_coop`]. A tile that cannot be cut is refused when the kernel is
+/// compiled; here, being a hint, it is prefetched whole by a sub-group without peers and not at all by others.
+pub fn prefetch_load_coop_in<R: Tile>(
+    cx: &Cx,
+    g: &gl<R::Element>,
+    coordinate: impl Coordinate<R::Extent>,
+    peers: Peers,
+) {
+    let (count, index) = peers.share(cx);
+    let part = if count == 1 {
+        Some(Part { row: 0, col: 0, rows: R::ROWS, cols: R::COLS })
+    } else {
+        coop_part((R::ROWS, R::COLS), size_of::<R::Element>(), count as usize, index as usize)
+    };
+    if let Some(part) = part {
+        g.prefetch(coordinate.origin(), part);
+    }
+}
+
+/// Stores a tile where this sub-group owns one.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut data = [bf16::ONE; 3 * 16];
+/// let mut c = gl::of_mut(&mut data, 3, 16).expect("3 x 16 elements are there");
+/// let at = own_tile::<8, 16>(&c, Linear);
+/// let acc: rt<f32, 8, 16, Acc> = zeros();
+/// store(&mut c, &acc.to::<bf16>(), at); // rows 3 to 7 are dropped
+/// assert_eq!(data, [bf16::ZERO; 48]);
+/// ```
+///
+/// # Panics
+/// In a launch, when the tiles of one output are dealt out in two ways (two orders or two shapes), for then two
+/// sub-groups could own one element. A compiled kernel that does so is refused by `#[tile_kernel]`.
+pub fn store<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+    c: &mut gl<T>,
+    tile: &rt<U, M, N, L>,
+    coordinate: impl Owned<Extent<M, N>>,
+) {
+    c.store(at(coordinate), N, tile.values());
+}
+
+/// Stores a tile at any coordinate. A kernel that uses it gets an `unsafe` launcher.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut data = [1.0f32; 32];
+/// let mut c = gl::of_mut(&mut data, 2, 16).expect("2 x 16 elements are there");
+/// let tile: rt<f32, 8, 16> = zeros();
+/// // SAFETY: this is the only sub-group.
+/// unsafe { store_at(&mut c, &tile, elements([1, 8])) };
+/// assert_eq!(data[..24], [1.0; 24]);
+/// assert_eq!(data[24..], [0.0; 8]);
+/// ```
+///
+/// # Safety
+/// No other sub-group of the launch reads or writes the elements of the tile.
+#[allow(unsafe_code, reason = "the one op whose safety rests with the kernel author")]
+pub unsafe fn store_at<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+    c: &mut gl<T>,
+    tile: &rt<U, M, N, L>,
+    coordinate: impl Coordinate<Extent<M, N>>,
+) {
+    // SAFETY: passed on from the caller.
+    unsafe { c.store_anywhere(coordinate.origin(), N, tile.values()) }
+}

@@ -1,0 +1,116 @@
+//! Owns the memory of a tile value and the only way to make one without writing it twice.
+//!
+//! *Guarantees*: a tile that exists is fully initialised; [`rt::build`] writes it in place.
+//! *Not here*: which ops exist, or what they compute.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+
+use super::{Dst, Map, Scale, bodies};
+use crate::element::Element;
+use crate::tile::rt;
+
+/// Row-major f32 values on a cache-line boundary, so that a row of 16 values is one AVX-512 register load.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub struct Block<const M: usize, const N: usize>(pub(crate) [[f32; N]; M]);
+
+/// Memory of a tile that is being made. The invariant lifetime ties it to one call of [`rt::build`].
+pub(crate) struct Unfilled<'tile> {
+    dst: Dst<f32>,
+    rows: usize,
+    brand: PhantomData<fn(&'tile ()) -> &'tile ()>,
+}
+
+/// Proof that every value of the tile with the same lifetime was written.
+pub(crate) struct Filled<'tile>(PhantomData<fn(&'tile ()) -> &'tile ()>);
+
+impl<'tile> Unfilled<'tile> {
+    /// The region to write. Its pitch is the tile's column count.
+    #[inline(always)]
+    pub(crate) fn dst(&self) -> Dst<f32> {
+        self.dst
+    }
+
+    /// Rows and columns of the tile.
+    #[inline(always)]
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        (self.rows, self.dst.pitch)
+    }
+
+    /// Ends the making of a tile.
+    ///
+    /// # Safety
+    /// Every value of the region must have been written.
+    #[inline(always)]
+    pub(crate) unsafe fn assume_filled(self) -> Filled<'tile> {
+        Filled(PhantomData)
+    }
+
+    /// Writes +0.0 everywhere.
+    #[inline(always)]
+    pub(crate) fn zero(self) -> Filled<'tile> {
+        // SAFETY: the region is this tile's own memory; all-zero bytes are +0.0; all of it is written.
+        unsafe {
+            self.dst.ptr.write_bytes(0, self.rows * self.dst.pitch);
+            self.assume_filled()
+        }
+    }
+
+    /// Writes the values of `src`, a tile of the same shape, rounded to `T`.
+    #[inline(always)]
+    pub(crate) fn rounded<T: Element>(self, src: &[f32]) -> Filled<'tile> {
+        self.mapped(src, T::bodies(bodies()).round)
+    }
+
+    #[inline(always)]
+    fn mapped(self, src: &[f32], body: Map) -> Filled<'tile> {
+        assert_eq!(src.len(), self.rows * self.dst.pitch, "conversions keep a tile's shape");
+        // SAFETY: both regions hold `src.len()` values, one borrowed and one this tile's own, so they are
+        // apart; the body writes all of them.
+        unsafe {
+            body(src.as_ptr(), self.dst.ptr, src.len());
+            self.assume_filled()
+        }
+    }
+
+    /// Writes the values of `src`, a tile of the same shape, times `factor`.
+    #[inline(always)]
+    pub(crate) fn scaled(self, src: &[f32], factor: f32) -> Filled<'tile> {
+        assert_eq!(src.len(), self.rows * self.dst.pitch, "scaling keeps a tile's shape");
+        let body: Scale = bodies().scale;
+        // SAFETY: as in `mapped`.
+        unsafe {
+            body(src.as_ptr(), self.dst.ptr, src.len(), factor);
+            self.assume_filled()
+        }
+    }
+}
+
+impl<T, const M: usize, const N: usize, L> rt<T, M, N, L> {
+    /// Makes a tile by writing its memory in place.
+    ///
+    /// Every public op that returns a tile is one `#[inline(never)]` function whose body is this call with a
+    /// single out-of-line body inside: only then does LLVM write through the caller's return slot. Inlined
+    /// into a kernel, the same code copies every tile once more (seen in the assembly of rustc 1.95).
+    #[inline(always)]
+    pub(crate) fn build(fill: impl for<'tile> FnOnce(Unfilled<'tile>) -> Filled<'tile>) -> Self {
+        let mut tile = MaybeUninit::<Self>::uninit();
+        fill(Unfilled { dst: Dst { ptr: tile.as_mut_ptr().cast(), pitch: N }, rows: M, brand: PhantomData });
+        // SAFETY: `rt` is `repr(C)` and its only field with bytes is the `Block` at offset 0; `fill` returned
+        // `Filled` for this very tile, so all M * N values are written.
+        unsafe { tile.assume_init() }
+    }
+
+    /// The values, row after row.
+    #[inline(always)]
+    pub(crate) fn values(&self) -> &[f32] {
+        self.block.0.as_flattened()
+    }
+
+    /// The values, row after row, to change.
+    #[inline(always)]
+    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
+        self.block.0.as_flattened_mut()
+    }
+}
