@@ -7,7 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod asm;
+pub mod dump;
+pub mod explain;
 pub mod inspect;
+pub mod kernels;
 pub mod listing;
 pub mod module;
 pub mod ocloc;

@@ -114,11 +114,7 @@ impl ModuleInput {
 
     /// Names the module in a report: the kernel and its instance.
     pub fn label(&self) -> String {
-        if self.instance.is_empty() {
-            self.kernel.clone()
-        } else {
-            format!("{} {}", self.kernel, self.instance)
-        }
+        format!("{}{}", self.kernel, self.instance)
     }
 
     /// Returns the build options as ocloc takes them: one string, compiler keys included.
@@ -203,14 +199,14 @@ mod tests {
         let module = bare(vec![]);
         assert_eq!(module.build_options(&[]), "-cl-intel-256-GRF-per-thread -igc_opts 'A=1'");
         assert_eq!(module.build_options(&["B=2"]), "-cl-intel-256-GRF-per-thread -igc_opts 'A=1,B=2'");
-        assert_eq!(module.label(), "k <bf16>");
+        assert_eq!(module.label(), "k<bf16>");
     }
 
     #[test]
     fn garbage_is_refused_by_name() {
         for words in [vec![], vec![1, 2, 3], vec![0; 64]] {
             let error = bare(words).contents().expect_err("not SPIR-V");
-            assert!(error.to_string().starts_with("k <bf16> is not a SPIR-V module"), "{error}");
+            assert!(error.to_string().starts_with("k<bf16> is not a SPIR-V module"), "{error}");
         }
     }
 }
