@@ -5,7 +5,9 @@
 
 use thiserror::Error;
 
+use crate::contract::ParamKind;
 use crate::tensor::{Axis, Shape};
+use crate::xe_surface::Broken;
 
 /// A tensor or view that cannot be made, or an access outside of one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -105,5 +107,236 @@ pub enum TensorError {
         size: usize,
         /// The shape broadcast.
         shape: Shape,
+    },
+}
+
+/// A device that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// Choose one of the legal values.
+    #[error("`{value}` does not name a device; legal values of TILE_DEVICE are {legal}")]
+    Unknown {
+        /// The value given.
+        value: String,
+        /// The legal values.
+        legal: &'static str,
+    },
+    /// Choose another device, or install or enable what is missing.
+    #[error("device `{device}` is not available: {reason}")]
+    Unavailable {
+        /// The device asked for.
+        device: String,
+        /// What is missing.
+        reason: &'static str,
+    },
+}
+
+/// A launch that was refused or failed. Unless a variant says otherwise nothing ran and no output changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// Pass one argument per parameter.
+    #[error("{kernel}{instance}: one argument per parameter; the kernel has {needed} and {given} were given")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// Parameters of the kernel.
+        needed: usize,
+        /// Arguments given.
+        given: usize,
+    },
+    /// Pass what the parameter takes.
+    #[error("{kernel}{instance}: `{parameter}` takes an argument of kind {needed}; {given} was given")]
+    ArgumentKind {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What it takes.
+        needed: ParamKind,
+        /// What was given.
+        given: String,
+    },
+    /// Use a smaller tensor: kernels count in 32 bits.
+    #[error(
+        "{kernel}{instance}: sizes must be below 2^32; `{parameter}` has {what} {size} (shape {shape:?})"
+    )]
+    Size {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// Which size.
+        what: &'static str,
+        /// Its value.
+        size: usize,
+        /// The tensor's shape.
+        shape: Shape,
+    },
+    /// Pass tensors that do not share memory.
+    #[error(
+        "{kernel}{instance}: an output must not share memory with another argument; `{first}` spans \
+         {first_bytes} bytes and `{second}` starts {distance_bytes} bytes after its start"
+    )]
+    Aliasing {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter that starts at the lower address.
+        first: &'static str,
+        /// The other parameter.
+        second: &'static str,
+        /// Bytes from the first to the last element of `first`.
+        first_bytes: usize,
+        /// Bytes from the start of `first` to the start of `second`.
+        distance_bytes: usize,
+    },
+    /// Repair the kernel description: it was not made by `#[tile_kernel]` of this version.
+    #[error("{kernel}{instance}: the kernel description is not usable: {rule}")]
+    Description {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The rule it breaks, with its values.
+        rule: String,
+    },
+    /// Use a smaller output or larger tiles.
+    #[error("{kernel}{instance}: a launch has at most {limit} work-groups here; this one needs {groups}")]
+    WorkGroups {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// Work-groups needed.
+        groups: u128,
+        /// Work-groups the device takes.
+        limit: u64,
+    },
+    /// Use smaller tiles on the host device.
+    #[error(
+        "{kernel}{instance}: the tiles of a sub-group must fit a stack of {limit_bytes} bytes on the host; they \
+         have {tile_bytes} bytes"
+    )]
+    Stack {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// Bytes of all tiles of a sub-group.
+        tile_bytes: usize,
+        /// The largest stack the host device makes.
+        limit_bytes: usize,
+    },
+    /// Free threads or memory: the host device could not start its threads.
+    #[error("{kernel}{instance}: cannot start {threads} threads with {stack_bytes}-byte stacks")]
+    Threads {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// Threads wanted.
+        threads: usize,
+        /// Stack of each.
+        stack_bytes: usize,
+        /// What the system said.
+        source: Box<dyn core::error::Error + Send + Sync>,
+    },
+    /// Repair the kernel: its body panicked on the host. Other work-groups may have run; outputs hold
+    /// unspecified elements.
+    #[error("{kernel}{instance}: a kernel body must not panic; work-group {group} did: {message}")]
+    Panicked {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The work-group.
+        group: u64,
+        /// The panic's message.
+        message: String,
+    },
+    /// Use a smaller tensor: no copy makes it fit the hardware.
+    #[error("{kernel}{instance}: `{parameter}` does not fit a 2-D block surface: {broken}")]
+    Surface {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The rule and its numbers.
+        broken: Broken,
+    },
+    /// Pass an aligned tensor, or launch without `strict` to let the runtime copy it.
+    #[error("{kernel}{instance}: `{parameter}` would have to be copied, which `strict` forbids: {broken}")]
+    Strict {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The rule and its numbers.
+        broken: Broken,
+    },
+    /// Use a device the instance was compiled for.
+    #[error("{kernel}{instance}: no `{target}` module for device `{device}`; modules: {available}")]
+    NoModule {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The code generation target needed.
+        target: &'static str,
+        /// The device asked for.
+        device: &'static str,
+        /// What the instance has.
+        available: String,
+    },
+    /// Free memory: the launch needs a copy of a tensor.
+    #[error("{kernel}{instance}: out of memory copying `{parameter}`: {bytes} bytes")]
+    OutOfMemory {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// Bytes asked for.
+        bytes: usize,
+    },
+    /// Report it: the module broke a rule, or the simulator lacks something. No output changed.
+    #[cfg(feature = "sim")]
+    #[error("{kernel}{instance} on the simulator: {source}")]
+    Simulator {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// What the simulator found.
+        source: tile_sim::SimError,
+    },
+    /// Report it: the module wrote outside a tensor. No output changed.
+    #[error(
+        "{kernel}{instance}: a module must write elements of outputs only; it wrote the byte {offset_bytes} bytes \
+         from the start of the memory of `{parameter}`, which holds no element of an output"
+    )]
+    StrayWrite {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter whose memory changed.
+        parameter: &'static str,
+        /// Offset in the memory the parameter's view may touch.
+        offset_bytes: usize,
     },
 }

@@ -1,12 +1,29 @@
 //! Devices, tensors, the launch contract, errors.
+//!
+//! A launch names a [`Device`], an instance of a kernel ([`contract`]) and its arguments: views of tensors and
+//! scalars. Generated launchers build the arguments; [`launch()`] checks and runs them.
+//!
+//! *Guarantees*: launching is safe Rust: arguments that do not fit a kernel, share memory or exceed a limit are
+//! typed errors that name the rule and the values. *Not here*: kernels (`tile_std`), what a body may do
+//! (`tile_lang`), interpreting device modules (`tile_sim`).
 
 pub mod contract;
+pub mod device;
+pub mod error;
+mod host;
+pub mod launch;
+#[cfg(feature = "sim")]
+mod sim;
+pub mod tensor;
+pub mod xe_surface;
 
 pub use contract::{
     DType, Generic, GridInfo, InstanceInfo, KernelInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType,
 };
-pub mod error;
-pub mod tensor;
-
-pub use error::TensorError;
+pub use device::{Device, Why};
+pub use error::{DeviceError, LaunchError, TensorError};
+pub use host::HostDevice;
+pub use launch::{LaunchArg, LaunchOptions, Ran, Report, Staged, launch};
+#[cfg(feature = "sim")]
+pub use sim::SimDevice;
 pub use tensor::{AnyView, AnyViewMut, Axis, Shape, Tensor, TensorLayout, View, ViewMut};

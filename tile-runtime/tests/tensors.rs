@@ -2,7 +2,7 @@
 //!
 //! *Not here*: the arithmetic of layouts (unit tests in `tensor/layout.rs`).
 
-use tile_lang::{bf16, f16};
+use tile_lang::prelude::{bf16, f16};
 use tile_runtime::{Axis, Tensor, TensorError, TensorLayout, View, ViewMut};
 
 fn numbers(count: usize) -> Vec<f32> {

@@ -15,4 +15,4 @@ pub use layout::{Axis, LINE_BYTES, Shape, TensorLayout};
 pub use owned::Tensor;
 pub use view::{AnyView, AnyViewMut, View, ViewMut};
 
-pub(crate) use view::{Placed, Region};
+pub(crate) use view::Placed;

@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use tile_lang::Element;
+use tile_lang::prelude::Element;
 
 use super::layout::{LINE_BYTES, Shape, TensorLayout};
 use super::storage::{HostBuffer, Storage};

@@ -6,7 +6,7 @@
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use tile_lang::Element;
+use tile_lang::prelude::Element;
 
 use super::layout::LINE_BYTES;
 

@@ -8,7 +8,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::RangeBounds;
 
-use tile_lang::Element;
+use tile_lang::prelude::Element;
 
 use super::layout::{Axis, Shape, TensorLayout};
 use super::owned::row_indices;

@@ -1,0 +1,216 @@
+//! Owns [`Device`]: which devices exist and how one is chosen.
+//!
+//! *Guarantees*: nothing is chosen in silence; [`Device::best`] says why. *Not here*: execution (`host`, `sim`).
+
+use core::fmt;
+use std::num::NonZeroUsize;
+
+use crate::error::DeviceError;
+use crate::host::HostDevice;
+#[cfg(feature = "sim")]
+use crate::sim::SimDevice;
+
+/// The environment variable that overrides [`Device::best`].
+pub const DEVICE_VARIABLE: &str = "TILE_DEVICE";
+
+/// What [`DEVICE_VARIABLE`] may hold.
+const LEGAL: &str = "`host`, `sim`, `sim:pvc`, `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`";
+
+/// Devices an `xe` module may be compiled for; the first is the default of the simulator.
+pub(crate) const XE_DEVICES: &[&str] = &["pvc", "bmg", "lnl", "ptl", "cri"];
+
+/// A handle to something that executes kernels. Cloning it is cheap; clones share threads and caches.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Device {
+    /// The CPU of this process; runs the host body of a kernel.
+    Host(HostDevice),
+    /// The simulator; runs the device module of a kernel, instruction by instruction.
+    #[cfg(feature = "sim")]
+    Sim(SimDevice),
+}
+
+impl Device {
+    /// The CPU of this process with one thread per available core. Needs nothing installed.
+    pub fn host() -> Device {
+        Device::Host(HostDevice::shared())
+    }
+
+    /// The CPU of this process with this many threads, which are its own.
+    pub fn host_with_threads(threads: NonZeroUsize) -> Device {
+        Device::Host(HostDevice::with_threads(threads))
+    }
+
+    /// The simulator, running modules for the first Xe device they are compiled for.
+    #[cfg(feature = "sim")]
+    pub fn sim() -> Device {
+        Device::Sim(SimDevice::any())
+    }
+
+    /// The simulator, running modules for this Xe device: `pvc`, `bmg`, `lnl`, `ptl` or `cri`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unknown`] for any other name.
+    #[cfg(feature = "sim")]
+    pub fn sim_as(xe_device: &str) -> Result<Device, DeviceError> {
+        match XE_DEVICES.iter().find(|known| **known == xe_device) {
+            Some(known) => Ok(Device::Sim(SimDevice::modelled_on(known))),
+            None => Err(DeviceError::Unknown { value: format!("sim:{xe_device}"), legal: LEGAL }),
+        }
+    }
+
+    /// The device `TILE_DEVICE` names, else an Intel GPU, else the host; and why.
+    ///
+    /// # Errors
+    /// As [`Device::select`].
+    pub fn best() -> Result<(Device, Why), DeviceError> {
+        match std::env::var(DEVICE_VARIABLE) {
+            Ok(value) => Device::select(Some(&value)),
+            Err(std::env::VarError::NotPresent) => Device::select(None),
+            Err(std::env::VarError::NotUnicode(value)) => {
+                Device::select(Some(&value.to_string_lossy()))
+            }
+        }
+    }
+
+    /// [`Device::best`] with the value of `TILE_DEVICE` as an argument; `None` and `""` are no choice.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unknown`] if the value names no device, [`DeviceError::Unavailable`] if the device it
+    /// names is not in this build or on this machine.
+    pub fn select(value: Option<&str>) -> Result<(Device, Why), DeviceError> {
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
+            return Ok((Device::host(), Why::NoGpuRuntime));
+        };
+        let device = match value {
+            "host" => Device::host(),
+            "opencl" => {
+                let reason = "this build has no OpenCL runtime";
+                return Err(DeviceError::Unavailable { device: value.into(), reason });
+            }
+            _ => Device::select_sim(value)?,
+        };
+        Ok((device, Why::Asked { value: value.into() }))
+    }
+
+    #[cfg(feature = "sim")]
+    fn select_sim(value: &str) -> Result<Device, DeviceError> {
+        match value.strip_prefix("sim:") {
+            Some(xe_device) => Device::sim_as(xe_device),
+            None if value == "sim" => Ok(Device::sim()),
+            None => Err(DeviceError::Unknown { value: value.into(), legal: LEGAL }),
+        }
+    }
+
+    #[cfg(not(feature = "sim"))]
+    fn select_sim(value: &str) -> Result<Device, DeviceError> {
+        let known = value.strip_prefix("sim:").is_some_and(|name| XE_DEVICES.contains(&name));
+        if known || value == "sim" {
+            let reason = "this build lacks the feature `sim`";
+            return Err(DeviceError::Unavailable { device: value.into(), reason });
+        }
+        Err(DeviceError::Unknown { value: value.into(), legal: LEGAL })
+    }
+
+    /// The device's name: `"host"` or `"sim"`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Device::Host(_) => "host",
+            #[cfg(feature = "sim")]
+            Device::Sim(_) => "sim",
+        }
+    }
+}
+
+/// The name with what matters for speed or meaning, for example `host (2 threads, avx512)`.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Host(host) => host.fmt(f),
+            #[cfg(feature = "sim")]
+            Device::Sim(sim) => sim.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Why [`Device::best`] chose a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// `TILE_DEVICE` asked for it.
+    Asked {
+        /// Its value.
+        value: String,
+    },
+    /// No GPU can be used, so the host runs everything.
+    NoGpuRuntime,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Asked { value } => write!(f, "{DEVICE_VARIABLE}={value} asks for it"),
+            Why::NoGpuRuntime => {
+                f.write_str("this build has no OpenCL runtime, so it did not look for an Intel GPU")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selected(value: &str) -> (String, String) {
+        let (device, why) = Device::select(Some(value)).expect("legal");
+        (device.name().to_string(), why.to_string())
+    }
+
+    #[test]
+    fn the_variable_overrides_and_says_so() {
+        assert_eq!(selected("host"), ("host".into(), "TILE_DEVICE=host asks for it".into()));
+        let (device, why) = Device::select(None).expect("the host is always there");
+        assert_eq!(device.name(), "host");
+        assert_eq!(why.to_string(), "this build has no OpenCL runtime, so it did not look for an Intel GPU");
+        assert_eq!(Device::select(Some("")).expect("no choice").1, Why::NoGpuRuntime);
+    }
+
+    #[test]
+    fn other_values_are_errors_that_list_the_legal_ones() {
+        for value in ["gpu", "HOST", " host", "sim:", "sim:dg2", "host:2"] {
+            let refused = Device::select(Some(value)).expect_err("not legal").to_string();
+            assert_eq!(
+                refused,
+                format!(
+                    "`{value}` does not name a device; legal values of TILE_DEVICE are `host`, `sim`, `sim:pvc`, \
+                     `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`"
+                )
+            );
+        }
+        let refused = Device::select(Some("opencl")).expect_err("not built").to_string();
+        assert_eq!(refused, "device `opencl` is not available: this build has no OpenCL runtime");
+    }
+
+    #[cfg(feature = "sim")]
+    #[test]
+    fn the_simulator_can_be_asked_for() {
+        assert_eq!(selected("sim"), ("sim".into(), "TILE_DEVICE=sim asks for it".into()));
+        for name in XE_DEVICES {
+            let device = Device::sim_as(name).expect("known");
+            assert!(device.to_string().contains(name), "{device}");
+        }
+    }
+
+    #[cfg(not(feature = "sim"))]
+    #[test]
+    fn the_simulator_may_be_left_out() {
+        let refused = Device::select(Some("sim:bmg")).expect_err("not built").to_string();
+        assert_eq!(refused, "device `sim:bmg` is not available: this build lacks the feature `sim`");
+    }
+}

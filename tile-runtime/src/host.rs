@@ -1,0 +1,295 @@
+//! Owns the host device: work-groups over the threads of a pool, sub-groups of a work-group one after another.
+//!
+//! *Assumes*: a [`Plan`], so every argument was checked. *Guarantees*: each sub-group of the grid runs exactly
+//! once, or the launch is an error; a panic in a body ends the launch, not the pool; nothing is allocated per
+//! work-group. *Not here*: what a body does with memory (`tile_lang`), how a launch is checked (`launch`).
+//!
+//! # Stacks
+//! Tiles are values on the stack, so threads get stacks by the size of a kernel's tiles, see [`stack_bytes`].
+//! Pools are kept by stack size; sizes are powers of two, so there are few.
+//!
+//! # Order
+//! Threads take runs of consecutive work-groups from one counter. Threads thus work on neighbouring tiles at
+//! any time and find each other's operands in the shared cache, which a split of the grid into one half per
+//! thread would not give; and none of them waits for a slower one. Runs are short where work-groups are few,
+//! and longer where they are many and small, so that the counter costs nothing and neighbours that share a
+//! cache line of the output mostly are on one thread.
+
+use core::any::Any;
+use core::cell::Cell;
+use core::fmt;
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tile_lang::launch::{Arg, Args, Cx, MAX_ARGS, RawGlobal};
+
+use crate::contract::InstanceInfo;
+use crate::error::LaunchError;
+use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
+use crate::launch::{LaunchOptions, Ran, Report};
+
+/// Stack for everything but tiles.
+const BASE_STACK_BYTES: usize = 2 << 20;
+/// Copies of a tile that may be alive at once: unoptimised code keeps a value, the slot it was returned
+/// through, and the arguments and results of the ops inside. Stack pages that are never touched cost nothing.
+const COPIES_OF_A_TILE: usize = 8;
+/// Larger stacks are refused.
+const LARGEST_STACK_BYTES: usize = 1 << 30;
+
+/// The CPU of this process. Clones share threads.
+#[derive(Clone)]
+pub struct HostDevice {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    threads: usize,
+    /// Pools by the stack size of their threads.
+    pools: Mutex<BTreeMap<usize, Arc<ThreadPool>>>,
+}
+
+impl HostDevice {
+    /// One thread per available core; the same threads at every call.
+    pub(crate) fn shared() -> HostDevice {
+        static SHARED: OnceLock<HostDevice> = OnceLock::new();
+        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        SHARED.get_or_init(|| HostDevice::with_threads(cores())).clone()
+    }
+
+    pub(crate) fn with_threads(threads: NonZeroUsize) -> HostDevice {
+        let inner = Inner { threads: threads.get(), pools: Mutex::default() };
+        HostDevice { inner: Arc::new(inner) }
+    }
+
+    /// Threads that run work-groups.
+    pub fn threads(&self) -> usize {
+        self.inner.threads
+    }
+
+    /// Runs an accepted launch and waits for it.
+    pub(crate) fn run(&self, plan: &Plan, options: &LaunchOptions<'_>) -> Result<Report, LaunchError> {
+        let start = Instant::now();
+        let instance = plan.instance;
+        if plan.args.len() > MAX_ARGS {
+            return Err(LaunchError::Description {
+                kernel: instance.kernel,
+                instance: instance.name,
+                rule: format!("at most {MAX_ARGS} parameters; it has {}", plan.args.len()),
+            });
+        }
+        let args = plan.args.iter().map(argument).collect::<Vec<Arg>>();
+        if plan.groups > 0 {
+            let threads = self.threads().min(usize::try_from(plan.groups).unwrap_or(usize::MAX));
+            let work = Work {
+                instance,
+                grid: plan.grid,
+                planes: plan.planes,
+                groups: plan.groups,
+                args: &args,
+                options,
+                run_length: run_length(plan.groups, threads),
+                next: AtomicU64::new(0),
+                done: AtomicU64::new(0),
+                told: AtomicU64::new(0),
+                failure: Mutex::new(None),
+            };
+            self.pool(plan)?.scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|_| work.take_runs());
+                }
+            });
+            work.outcome()?;
+        }
+        Ok(plan.report("host", Ran::HostBody, start.elapsed(), Vec::new()))
+    }
+
+    /// The pool whose stacks fit the tiles of the instance.
+    fn pool(&self, plan: &Plan) -> Result<Arc<ThreadPool>, LaunchError> {
+        let (kernel, instance) = (plan.instance.kernel, plan.instance.name);
+        let tile_bytes = plan.instance.host_tile_bytes;
+        let Some(stack_bytes) = stack_bytes(tile_bytes) else {
+            return Err(LaunchError::Stack { kernel, instance, tile_bytes, limit_bytes: LARGEST_STACK_BYTES });
+        };
+        let mut pools = self.inner.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(&stack_bytes) {
+            return Ok(pool.clone());
+        }
+        let threads = self.threads();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .stack_size(stack_bytes)
+            .thread_name(|i| format!("tile-host-{i}"))
+            .build()
+            .map_err(|e| LaunchError::Threads { kernel, instance, threads, stack_bytes, source: e.into() })?;
+        let pool = Arc::new(pool);
+        pools.insert(stack_bytes, pool.clone());
+        Ok(pool)
+    }
+}
+
+impl fmt::Display for HostDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (threads, level) = (self.threads(), format!("{:?}", tile_lang::simd::level()).to_lowercase());
+        write!(f, "host ({threads} {}, {level})", if threads == 1 { "thread" } else { "threads" })
+    }
+}
+
+/// The stack of a thread that runs a kernel with `tile_bytes` bytes of tiles per sub-group: 2 MiB and eight
+/// times the tiles, rounded up to a power of two; `None` above 1 GiB.
+pub(crate) fn stack_bytes(tile_bytes: usize) -> Option<usize> {
+    tile_bytes
+        .checked_mul(COPIES_OF_A_TILE)?
+        .checked_add(BASE_STACK_BYTES)?
+        .checked_next_power_of_two()
+        .filter(|bytes| *bytes <= LARGEST_STACK_BYTES)
+}
+
+/// Consecutive work-groups a thread takes at once.
+fn run_length(groups: u64, threads: usize) -> u64 {
+    const RUNS_PER_THREAD: u64 = 32;
+    const LONGEST: u64 = 16;
+    (groups / (threads as u64).saturating_mul(RUNS_PER_THREAD)).clamp(1, LONGEST)
+}
+
+/// The argument as bodies read it.
+fn argument(checked: &Checked) -> Arg {
+    match checked {
+        Checked::Scalar(Scalar::U32(value)) => Arg::U32(*value),
+        Checked::Scalar(Scalar::I32(value)) => Arg::I32(*value),
+        Checked::Scalar(Scalar::U64(value)) => Arg::U64(*value),
+        Checked::Scalar(Scalar::F32(value)) => Arg::F32(*value),
+        Checked::Scalar(Scalar::Bool(value)) => Arg::Bool(*value),
+        Checked::Tensor(CheckedTensor { placed, shape, pitch, writable }) => {
+            let strides = (placed.layout.batch_stride() as u64, placed.layout.depth_stride() as u64);
+            // SAFETY: the views of `tensor/view.rs` checked that all elements lie in memory they borrow for
+            // as long as the arguments of the launch live, shared for inputs and exclusively for outputs, and
+            // that elements of outputs do not overlap; `launch::check::sized` checked that the sizes are the
+            // layout's, `check_aliasing` that no output shares memory with another argument. `HostDevice::run`
+            // drops the value before it returns. Element types are `Send + Sync`.
+            Arg::Global(unsafe {
+                RawGlobal::new(placed.dtype, placed.first, *shape, *pitch, strides, *writable)
+            })
+        }
+    }
+}
+
+/// One launch, shared by the threads that work on it.
+struct Work<'a> {
+    instance: &'static InstanceInfo,
+    grid: (u32, u32),
+    planes: (u32, u32),
+    groups: u64,
+    args: &'a [Arg],
+    options: &'a LaunchOptions<'a>,
+    run_length: u64,
+    /// First work-group that nobody took.
+    next: AtomicU64,
+    /// Work-groups finished.
+    done: AtomicU64,
+    /// Hundredths of the work that progress was told of.
+    told: AtomicU64,
+    /// The first panic: work-group and message.
+    failure: Mutex<Option<(u64, String)>>,
+}
+
+impl Work<'_> {
+    /// Takes runs of work-groups until none is left or one panicked.
+    fn take_runs(&self) {
+        let groups = self.groups;
+        loop {
+            // Cannot wrap: an output has at least as many elements as there are work-groups, so there are
+            // fewer than 2^63, and each thread adds one more run at most.
+            let first = self.next.fetch_add(self.run_length, Ordering::Relaxed);
+            if first >= groups {
+                return;
+            }
+            let last = groups.min(first + self.run_length);
+            let at = Cell::new(first);
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                for group in first..last {
+                    at.set(group);
+                    self.run_group(group);
+                }
+                self.tell(last - first);
+            }));
+            if let Err(payload) = outcome {
+                self.next.store(groups, Ordering::Relaxed);
+                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert((at.get(), message(payload.as_ref())));
+                return;
+            }
+        }
+    }
+
+    /// Runs every sub-group of a work-group.
+    fn run_group(&self, group: u64) {
+        let Work { instance, grid, planes, .. } = *self;
+        let subgroups = instance.subgroups;
+        for subgroup in 0..subgroups.0 * subgroups.1 {
+            let cx = Cx { group, grid, planes, subgroup, subgroups };
+            // SAFETY: `take_runs` hands out each work-group once, this loop visits each sub-group once, and
+            // grid, planes and sub-groups are the plan's everywhere.
+            let args = unsafe { Args::new(&cx, self.args) };
+            (instance.run)(&cx, &args);
+        }
+    }
+
+    /// Tells progress of finished work-groups, at most a hundred times per launch.
+    fn tell(&self, finished: u64) {
+        let Some(progress) = self.options.progress else { return };
+        let groups = self.groups;
+        let done = self.done.fetch_add(finished, Ordering::Relaxed) + finished;
+        let hundredths = (u128::from(done) * 100 / u128::from(groups)) as u64;
+        if hundredths > self.told.fetch_max(hundredths, Ordering::Relaxed) {
+            progress(done, groups);
+        }
+    }
+
+    fn outcome(self) -> Result<(), LaunchError> {
+        let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (kernel, instance) = (self.instance.kernel, self.instance.name);
+        match failure {
+            None => Ok(()),
+            Some((group, message)) => Err(LaunchError::Panicked { kernel, instance, group, message }),
+        }
+    }
+}
+
+/// The text of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_string()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "(no message)".to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_grow_with_the_tiles_up_to_a_limit() {
+        assert_eq!(stack_bytes(0), Some(2 << 20));
+        assert_eq!(stack_bytes(1), Some(4 << 20));
+        assert_eq!(stack_bytes(256 << 10), Some(4 << 20));
+        assert_eq!(stack_bytes(100 << 20), Some(1 << 30));
+        assert_eq!(stack_bytes(128 << 20), None);
+        assert_eq!(stack_bytes(usize::MAX), None);
+    }
+
+    #[test]
+    fn runs_are_short_for_few_groups_and_bounded_for_many() {
+        assert_eq!(run_length(1, 1), 1);
+        assert_eq!(run_length(64, 2), 1);
+        assert_eq!(run_length(256, 2), 4);
+        assert_eq!(run_length(u64::MAX, 2), 16);
+    }
+}

@@ -1,0 +1,206 @@
+//! Owns the launch: arguments, options, the report, and the way from a call to a device.
+//!
+//! *Guarantees*: an argument reaches a device only after [`check`] accepted it; a launch error comes from the
+//! launch itself, never later; a report says which module ran and why. Launches are synchronous: when
+//! [`launch`] returns, the outputs are complete. (Devices with queues will return the report from an event;
+//! it already owns all it says.) *Not here*: execution (`host`, `sim`).
+
+pub(crate) mod check;
+
+use core::fmt;
+use std::time::Duration;
+
+use tile_lang::prelude::Element;
+
+use crate::contract::{InstanceInfo, ParamKind, ScalarType};
+use crate::device::Device;
+use crate::error::LaunchError;
+use crate::tensor::{AnyView, AnyViewMut, Tensor, View, ViewMut};
+use crate::xe_surface::Broken;
+
+/// One argument of a launch.
+pub enum LaunchArg<'a> {
+    /// A tensor to read.
+    In(AnyView<'a>),
+    /// A tensor to write.
+    Out(AnyViewMut<'a>),
+    /// A `u32`.
+    U32(u32),
+    /// An `i32`.
+    I32(i32),
+    /// A `u64`.
+    U64(u64),
+    /// An `f32`.
+    F32(f32),
+    /// A `bool`.
+    Bool(bool),
+}
+
+impl LaunchArg<'_> {
+    /// What the argument is, in the words of a parameter.
+    pub fn kind(&self) -> ParamKind {
+        match self {
+            LaunchArg::In(view) => ParamKind::In(view.dtype()),
+            LaunchArg::Out(view) => ParamKind::Out(view.dtype()),
+            LaunchArg::U32(_) => ParamKind::Scalar(ScalarType::U32),
+            LaunchArg::I32(_) => ParamKind::Scalar(ScalarType::I32),
+            LaunchArg::U64(_) => ParamKind::Scalar(ScalarType::U64),
+            LaunchArg::F32(_) => ParamKind::Scalar(ScalarType::F32),
+            LaunchArg::Bool(_) => ParamKind::Scalar(ScalarType::Bool),
+        }
+    }
+}
+
+impl<'a, T: Element> From<View<'a, T>> for LaunchArg<'a> {
+    fn from(view: View<'a, T>) -> LaunchArg<'a> {
+        LaunchArg::In(view.into())
+    }
+}
+
+impl<'a, T: Element> From<&'a Tensor<T>> for LaunchArg<'a> {
+    fn from(tensor: &'a Tensor<T>) -> LaunchArg<'a> {
+        tensor.view().into()
+    }
+}
+
+impl<'a, T: Element> From<ViewMut<'a, T>> for LaunchArg<'a> {
+    fn from(view: ViewMut<'a, T>) -> LaunchArg<'a> {
+        LaunchArg::Out(view.into())
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Tensor<T>> for LaunchArg<'a> {
+    fn from(tensor: &'a mut Tensor<T>) -> LaunchArg<'a> {
+        tensor.view_mut().into()
+    }
+}
+
+macro_rules! scalar_arguments {
+    ($($ty:ty => $variant:ident),+) => {
+        $(impl From<$ty> for LaunchArg<'_> {
+            fn from(value: $ty) -> Self {
+                LaunchArg::$variant(value)
+            }
+        })+
+    };
+}
+
+scalar_arguments! { u32 => U32, i32 => I32, u64 => U64, f32 => F32, bool => Bool }
+
+/// Choices of one launch.
+#[derive(Clone, Copy, Default)]
+pub struct LaunchOptions<'a> {
+    /// Refuses to copy a tensor that the hardware cannot take where it lies; the error names the rule.
+    pub strict: bool,
+    /// Passes such a tensor on as it is, so that whoever executes the module must notice. For tests of the
+    /// simulator and of modules; it wins over `strict`.
+    pub force: bool,
+    /// Is told (work-groups done, work-groups in total) now and then, from any thread; a later call may carry
+    /// a smaller count.
+    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+}
+
+impl fmt::Debug for LaunchOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaunchOptions")
+            .field("strict", &self.strict)
+            .field("force", &self.force)
+            .field("progress", &self.progress.is_some())
+            .finish()
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// The instance.
+    pub instance: &'static str,
+    /// The device, as [`Device::name`] says it.
+    pub device: &'static str,
+    /// Which code ran, and why this one.
+    pub ran: Ran,
+    /// Work-groups executed.
+    pub work_groups: u64,
+    /// Time from the accepted arguments to complete outputs, copies included.
+    pub elapsed: Duration,
+    /// The tensors that were copied because the hardware cannot take them where they lie.
+    pub staged: Vec<Staged>,
+    /// What the simulator counted; `None` on other devices and for launches without work-groups.
+    #[cfg(feature = "sim")]
+    pub counters: Option<tile_sim::Counters>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { kernel, instance, device, ran, work_groups, elapsed, .. } = self;
+        write!(f, "{kernel}{instance} on {device}: {work_groups} work-groups in {elapsed:?}; {ran}")?;
+        self.staged.iter().try_for_each(|staged| write!(f, "; {staged}"))
+    }
+}
+
+/// The code a launch ran. Its text says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ran {
+    /// The host body of the kernel.
+    HostBody,
+    /// A module for Xe GPUs, on the simulator.
+    SimulatedXe {
+        /// The entry point.
+        entry: &'static str,
+        /// The device whose module was taken.
+        device: &'static str,
+    },
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ran::HostBody => f.write_str("host body, because the device is the host"),
+            Ran::SimulatedXe { entry, device } => {
+                write!(f, "xe module `{entry}` on the simulator, because it is compiled for `{device}`")
+            }
+        }
+    }
+}
+
+/// A tensor that was copied for a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Staged {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// The rule of the hardware the tensor breaks where it lies.
+    pub broken: Broken,
+    /// Bytes of the copy.
+    pub bytes: usize,
+}
+
+impl fmt::Display for Staged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` was copied ({} bytes): {}", self.parameter, self.bytes, self.broken)
+    }
+}
+
+/// Launches one kernel instance on a device and waits for it.
+///
+/// The grid follows from the output that [`InstanceInfo::grid`] names. An empty output is fine: nothing runs.
+///
+/// # Errors
+/// See [`LaunchError`]: each variant says what to do next.
+pub fn launch(
+    device: &Device,
+    instance: &'static InstanceInfo,
+    args: &mut [LaunchArg<'_>],
+    options: &LaunchOptions<'_>,
+) -> Result<Report, LaunchError> {
+    let plan = check::check(instance, args)?;
+    match device {
+        Device::Host(host) => host.run(&plan, options),
+        #[cfg(feature = "sim")]
+        Device::Sim(sim) => sim.run(&plan, args, options),
+    }
+}
