@@ -10,6 +10,10 @@
 
 pub mod convert;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub(crate) mod portable;
 pub(crate) mod storage;
 
@@ -56,9 +60,18 @@ impl Level {
         }
     }
 
-    /// The bodies of this level, or of the best available one below it.
+    /// The bodies of this level. To call them, the level must be available.
+    #[inline]
     pub(crate) fn bodies(self) -> &'static Bodies {
-        &portable::BODIES
+        match self {
+            Level::Portable => &portable::BODIES,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => &avx2::BODIES,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => &avx512::BODIES,
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Avx2 | Level::Avx512 => &portable::BODIES,
+        }
     }
 }
 

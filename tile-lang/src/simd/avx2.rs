@@ -1,0 +1,301 @@
+//! Owns the bodies for CPUs with AVX2, FMA and F16C.
+//!
+//! *Assumes*: the caller found the features (`Level::available`); regions are live and do not overlap.
+//! *Guarantees*: the bits of `portable`. *Not here*: tails that fill no vector (left to `portable`).
+
+use core::arch::x86_64::*;
+
+use half::{bf16, f16};
+
+use super::{Bodies, Dst, ElementBodies, Src, portable};
+
+/// The AVX2 level.
+pub(crate) static BODIES: Bodies = Bodies {
+    mma,
+    scale,
+    bf16: ElementBodies {
+        load: load_bf16,
+        load_transposed: load_transposed_bf16,
+        store: store_bf16,
+        round: round_bf16,
+    },
+    f16: ElementBodies {
+        load: load_f16,
+        load_transposed: load_transposed_f16,
+        store: store_f16,
+        round: round_f16,
+    },
+    f32: ElementBodies {
+        load: portable::copy_f32,
+        load_transposed: portable::load_transposed_f32,
+        store: portable::copy_f32,
+        round: portable::copy_flat,
+    },
+};
+
+/// Values in a vector.
+const LANES: usize = 8;
+
+/// Accumulates an `R x 8V` block of the product; the block lives in registers for the whole of K.
+///
+/// # Safety
+/// The CPU has the level's features; `c` is R x 8V, `a` R x k, `b` k x 8V.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+    // SAFETY: all indices below are inside the shapes the caller promises.
+    unsafe {
+        let mut acc = [[_mm256_setzero_ps(); V]; R];
+        for (r, row) in acc.iter_mut().enumerate() {
+            for (v, sum) in row.iter_mut().enumerate() {
+                *sum = _mm256_loadu_ps(c.at(r, v * LANES));
+            }
+        }
+        let rows: [*const f32; R] = core::array::from_fn(|r| a.at(r, 0));
+        let mut right = b.ptr;
+        for i in 0..k {
+            let mut vectors = [_mm256_setzero_ps(); V];
+            for (v, vector) in vectors.iter_mut().enumerate() {
+                *vector = _mm256_loadu_ps(right.add(v * LANES));
+            }
+            for (row, sums) in rows.iter().zip(&mut acc) {
+                let left = _mm256_set1_ps(*row.add(i));
+                for (sum, vector) in sums.iter_mut().zip(vectors) {
+                    *sum = _mm256_fmadd_ps(left, vector, *sum);
+                }
+            }
+            right = right.wrapping_add(b.pitch);
+        }
+        for (r, row) in acc.iter().enumerate() {
+            for (v, sum) in row.iter().enumerate() {
+                _mm256_storeu_ps(c.at(r, v * LANES), *sum);
+            }
+        }
+    }
+}
+
+/// Accumulates `8V` columns of the product, its rows split evenly into blocks of at most 6 rows.
+///
+/// # Safety
+/// The CPU has the level's features; `c` is m x 8V, `a` m x k, `b` k x 8V.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+    let blocks = m.div_ceil(6);
+    let mut row = 0;
+    for i in 0..blocks {
+        let rows = (m - row).div_ceil(blocks - i);
+        let (c, a) = (c.from(row, 0), a.from(row, 0));
+        // SAFETY: the block is rows `row..row + rows` of the caller's shapes.
+        unsafe {
+            match rows {
+                1 => block::<1, V>(k, c, a, b),
+                2 => block::<2, V>(k, c, a, b),
+                3 => block::<3, V>(k, c, a, b),
+                4 => block::<4, V>(k, c, a, b),
+                5 => block::<5, V>(k, c, a, b),
+                _ => block::<6, V>(k, c, a, b),
+            }
+        }
+        row += rows;
+    }
+}
+
+/// # Safety
+/// The CPU has the level's features; `c` is m x n, `a` m x k, `b` k x n; all live, `c` apart from the others.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+    let mut col = 0;
+    while col < n {
+        let (c, b) = (c.from(0, col), b.from(0, col));
+        // SAFETY: each call covers columns `col..` that exist.
+        unsafe {
+            match (n - col) / LANES {
+                0 => portable::mma([m, n - col, k], c, a, b),
+                1 => columns::<1>(m, k, c, a, b),
+                _ => columns::<2>(m, k, c, a, b),
+            }
+        }
+        col += if n - col < LANES { n - col } else { ((n - col) / LANES).min(2) * LANES };
+    }
+}
+
+/// # Safety
+/// The CPU has the level's features; both pointers have `len` elements, live and apart.
+#[target_feature(enable = "avx2")]
+unsafe fn scale(src: *const f32, dst: *mut f32, len: usize, factor: f32) {
+    // SAFETY: passed on from the caller; compiled for this level, the loop uses its vectors.
+    unsafe { portable::scale(src, dst, len, factor) }
+}
+
+#[target_feature(enable = "avx2")]
+fn widen_bf16(bits: __m128i) -> __m256 {
+    _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(bits)))
+}
+
+#[target_feature(enable = "avx2,f16c")]
+fn widen_f16(bits: __m128i) -> __m256 {
+    _mm256_cvtph_ps(bits)
+}
+
+/// Rounds to bf16 and leaves the bits in the high halves; the low halves are garbage.
+#[target_feature(enable = "avx2")]
+fn round_high(value: __m256) -> __m256i {
+    let bits = _mm256_castps_si256(value);
+    let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+    let rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x40_0000));
+    let nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(value, value));
+    _mm256_blendv_epi8(rounded, quiet, nan)
+}
+
+#[target_feature(enable = "avx2")]
+fn narrow_bf16(value: __m256) -> __m128i {
+    let high = _mm256_srli_epi32::<16>(round_high(value));
+    _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256::<1>(high))
+}
+
+#[target_feature(enable = "avx2,f16c")]
+fn narrow_f16(value: __m256) -> __m128i {
+    _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)
+}
+
+#[target_feature(enable = "avx2")]
+fn to_bf16_value(value: __m256) -> __m256 {
+    _mm256_castsi256_ps(_mm256_and_si256(round_high(value), _mm256_set1_epi32(-0x1_0000)))
+}
+
+#[target_feature(enable = "avx2,f16c")]
+fn to_f16_value(value: __m256) -> __m256 {
+    widen_f16(narrow_f16(value))
+}
+
+macro_rules! rows {
+    ($load:ident, $store:ident, $round:ident, $ty:ty, $widen:ident, $narrow:ident, $value:ident) => {
+        /// # Safety
+        /// The CPU has the level's features; the regions have the given shape, are live and apart.
+        #[target_feature(enable = "avx2,f16c")]
+        unsafe fn $load(src: Src<$ty>, rows: usize, cols: usize, dst: Dst<f32>) {
+            let whole = cols - cols % LANES;
+            // SAFETY: vectors end at `whole`, the tail at `cols`, in each of the `rows`.
+            unsafe {
+                for row in 0..rows {
+                    let (from, to) = (src.at(row, 0), dst.at(row, 0));
+                    for col in (0..whole).step_by(LANES) {
+                        let bits = _mm_loadu_si128(from.add(col).cast());
+                        _mm256_storeu_ps(to.add(col), $widen(bits));
+                    }
+                }
+                portable::$load(src.from(0, whole), rows, cols - whole, dst.from(0, whole));
+            }
+        }
+
+        /// # Safety
+        /// The CPU has the level's features; the regions have the given shape, are live and apart.
+        #[target_feature(enable = "avx2,f16c")]
+        unsafe fn $store(src: Src<f32>, rows: usize, cols: usize, dst: Dst<$ty>) {
+            let whole = cols - cols % LANES;
+            // SAFETY: vectors end at `whole`, the tail at `cols`, in each of the `rows`.
+            unsafe {
+                for row in 0..rows {
+                    let (from, to) = (src.at(row, 0), dst.at(row, 0));
+                    for col in (0..whole).step_by(LANES) {
+                        let value = _mm256_loadu_ps(from.add(col));
+                        _mm_storeu_si128(to.add(col).cast(), $narrow(value));
+                    }
+                }
+                portable::$store(src.from(0, whole), rows, cols - whole, dst.from(0, whole));
+            }
+        }
+
+        /// # Safety
+        /// The CPU has the level's features; both pointers have `len` elements, live and apart.
+        #[target_feature(enable = "avx2,f16c")]
+        unsafe fn $round(src: *const f32, dst: *mut f32, len: usize) {
+            let whole = len - len % LANES;
+            // SAFETY: vectors end at `whole`, the tail at `len`.
+            unsafe {
+                for i in (0..whole).step_by(LANES) {
+                    _mm256_storeu_ps(dst.add(i), $value(_mm256_loadu_ps(src.add(i))));
+                }
+                portable::$round(src.add(whole), dst.add(whole), len - whole);
+            }
+        }
+    };
+}
+rows!(load_bf16, store_bf16, round_bf16, bf16, widen_bf16, narrow_bf16, to_bf16_value);
+rows!(load_f16, store_f16, round_f16, f16, widen_f16, narrow_f16, to_f16_value);
+
+/// Splits 32-bit lanes that hold (element 2j, element 2j + 1) into the two f32 vectors.
+#[target_feature(enable = "avx2")]
+fn split_bf16(pairs: __m256i) -> [__m256; 2] {
+    let even = _mm256_slli_epi32::<16>(pairs);
+    let odd = _mm256_and_si256(pairs, _mm256_set1_epi32(-0x1_0000));
+    [_mm256_castsi256_ps(even), _mm256_castsi256_ps(odd)]
+}
+
+#[target_feature(enable = "avx2,f16c")]
+fn split_f16(pairs: __m256i) -> [__m256; 2] {
+    let even = _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff));
+    let odd = _mm256_srli_epi32::<16>(pairs);
+    // Packing works inside 128-bit pieces: [even 0..4, odd 0..4, even 4..8, odd 4..8].
+    let halves = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(even, odd));
+    [widen_f16(_mm256_castsi256_si128(halves)), widen_f16(_mm256_extracti128_si256::<1>(halves))]
+}
+
+/// Elements of a row that a 128-bit piece holds.
+const PIECE: usize = 8;
+
+macro_rules! transposed {
+    ($load:ident, $piece:ident, $ty:ty, $split:ident) => {
+        /// Reads 8 x 8 elements and writes their transpose. Pairs of columns move as one 32-bit lane, which
+        /// halves the shuffles.
+        ///
+        /// # Safety
+        /// The CPU has the level's features; `src` is 8 x 8, `dst` 8 x 8; live and apart.
+        #[target_feature(enable = "avx2,f16c")]
+        unsafe fn $piece(src: Src<$ty>, dst: Dst<f32>) {
+            // SAFETY: reads rows below 8, columns below 8; writes rows below 8, columns below 8.
+            unsafe {
+                let mut gathered = [_mm256_setzero_si256(); 4];
+                for (i, vector) in gathered.iter_mut().enumerate() {
+                    let row = |l: usize| _mm_loadu_si128(src.at(4 * l + i, 0).cast());
+                    *vector = _mm256_set_m128i(row(1), row(0));
+                }
+                let [r0, r1, r2, r3] = gathered;
+                let (lo01, hi01) = (_mm256_unpacklo_epi32(r0, r1), _mm256_unpackhi_epi32(r0, r1));
+                let (lo23, hi23) = (_mm256_unpacklo_epi32(r2, r3), _mm256_unpackhi_epi32(r2, r3));
+                let pairs = [
+                    _mm256_unpacklo_epi64(lo01, lo23),
+                    _mm256_unpackhi_epi64(lo01, lo23),
+                    _mm256_unpacklo_epi64(hi01, hi23),
+                    _mm256_unpackhi_epi64(hi01, hi23),
+                ];
+                for (j, pair) in pairs.into_iter().enumerate() {
+                    let [even, odd] = $split(pair);
+                    _mm256_storeu_ps(dst.at(2 * j, 0), even);
+                    _mm256_storeu_ps(dst.at(2 * j + 1, 0), odd);
+                }
+            }
+        }
+
+        /// # Safety
+        /// The CPU has the level's features; `src` has `rows x cols` elements, `dst` has `cols x rows`; both
+        /// are live and apart.
+        #[target_feature(enable = "avx2,f16c")]
+        unsafe fn $load(src: Src<$ty>, rows: usize, cols: usize, dst: Dst<f32>) {
+            let (down, across) = (rows - rows % LANES, cols - cols % PIECE);
+            // SAFETY: pieces end at row `down` and column `across`; the rest is what lies right of them, then
+            // what lies below.
+            unsafe {
+                for row in (0..down).step_by(LANES) {
+                    for col in (0..across).step_by(PIECE) {
+                        $piece(src.from(row, col), dst.from(col, row));
+                    }
+                }
+                portable::$load(src.from(0, across), down, cols - across, dst.from(across, 0));
+                portable::$load(src.from(down, 0), rows - down, cols, dst.from(0, down));
+            }
+        }
+    };
+}
+transposed!(load_transposed_bf16, transpose_bf16, bf16, split_bf16);
+transposed!(load_transposed_f16, transpose_f16, f16, split_f16);
