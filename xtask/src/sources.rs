@@ -109,11 +109,19 @@ fn host_of(url: &str) -> Option<&str> {
 fn find_words(path: &Path, text: &str, words: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        for word in words.iter().filter(|word| line.contains(word.as_str())) {
+        for word in words.iter().filter(|word| holds(line, word)) {
             found.push(format!("{}:{}: names this machine: {word}", path.display(), index + 1));
         }
     }
     found
+}
+
+/// Says whether `line` holds `word`, and, when that is a path, as the beginning of one: `$here/root/` is no offence.
+fn holds(line: &str, word: &str) -> bool {
+    let inside_path = |before: &str| {
+        before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '}'))
+    };
+    line.match_indices(word).any(|(at, _)| !(word.starts_with('/') && inside_path(&line[..at])))
 }
 
 /// Calls `check` with every text file, its path relative to `workspace`, and joins what it returns.
@@ -153,7 +161,12 @@ mod tests {
         let words = vec!["/some/checkout".to_owned()];
         let found = find_words(Path::new("a.rs"), "fine\nin /some/checkout/x\n", &words);
         assert_eq!(found, ["a.rs:2: names this machine: /some/checkout"]);
-        assert!(find_words(Path::new("a.rs"), "fine\n", &words).is_empty());
+        for fine in ["fine", "$here/some/checkout", "${here}/some/checkout/x"] {
+            assert!(find_words(Path::new("a.rs"), fine, &words).is_empty(), "{fine}");
+        }
+        for bad in ["\"/some/checkout\"", "file:///some/checkout", "=/some/checkout"] {
+            assert_eq!(find_words(Path::new("a.rs"), bad, &words).len(), 1, "{bad}");
+        }
     }
 
     #[test]
