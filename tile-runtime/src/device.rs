@@ -67,9 +67,7 @@ impl Device {
         match std::env::var(DEVICE_VARIABLE) {
             Ok(value) => Device::select(Some(&value)),
             Err(std::env::VarError::NotPresent) => Device::select(None),
-            Err(std::env::VarError::NotUnicode(value)) => {
-                Device::select(Some(&value.to_string_lossy()))
-            }
+            Err(std::env::VarError::NotUnicode(value)) => Device::select(Some(&value.to_string_lossy())),
         }
     }
 

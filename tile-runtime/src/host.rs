@@ -113,7 +113,12 @@ impl HostDevice {
         let (kernel, instance) = (plan.instance.kernel, plan.instance.name);
         let tile_bytes = plan.instance.host_tile_bytes;
         let Some(stack_bytes) = stack_bytes(tile_bytes) else {
-            return Err(LaunchError::Stack { kernel, instance, tile_bytes, limit_bytes: LARGEST_STACK_BYTES });
+            return Err(LaunchError::Stack {
+                kernel,
+                instance,
+                tile_bytes,
+                limit_bytes: LARGEST_STACK_BYTES,
+            });
         };
         let mut pools = self.inner.pools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pools.get(&stack_bytes) {

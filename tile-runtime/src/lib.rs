@@ -23,6 +23,8 @@ pub use contract::{
 pub use device::{Device, Why};
 pub use error::{DeviceError, LaunchError, TensorError};
 pub use host::HostDevice;
+#[cfg(feature = "sim")]
+pub use launch::Mapped;
 pub use launch::{LaunchArg, LaunchOptions, Ran, Report, Staged, launch};
 #[cfg(feature = "sim")]
 pub use sim::SimDevice;

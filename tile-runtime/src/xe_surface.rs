@@ -329,10 +329,7 @@ mod tests {
     #[test]
     fn plane_strides_are_whole_lines() {
         let planes = Candidate { shape: [1, 2, 10, 64], depth_stride: 648, ..PLAIN };
-        assert_eq!(
-            refused(planes),
-            "planes must be a multiple of 64 bytes apart; the depth stride is 1296"
-        );
+        assert_eq!(refused(planes), "planes must be a multiple of 64 bytes apart; the depth stride is 1296");
         let one = Candidate { shape: [1, 1, 10, 64], batch_stride: 3, ..PLAIN };
         assert!(place(&one).is_ok(), "the stride of a single entry is never used");
         let repeated = Candidate { shape: [7, 1, 10, 64], batch_stride: 0, ..PLAIN };

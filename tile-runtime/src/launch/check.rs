@@ -10,6 +10,8 @@ use super::{LaunchArg, Ran, Report, Staged};
 use crate::contract::{InstanceInfo, ParamKind};
 use crate::error::LaunchError;
 use crate::tensor::Placed;
+#[cfg(feature = "sim")]
+use crate::tensor::Region;
 
 /// An accepted launch.
 pub(crate) struct Plan {
@@ -26,7 +28,13 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The report of this launch.
-    pub(crate) fn report(&self, device: &'static str, ran: Ran, elapsed: Duration, staged: Vec<Staged>) -> Report {
+    pub(crate) fn report(
+        &self,
+        device: &'static str,
+        ran: Ran,
+        elapsed: Duration,
+        staged: Vec<Staged>,
+    ) -> Report {
         Report {
             kernel: self.instance.kernel,
             instance: self.instance.name,
@@ -37,6 +45,8 @@ impl Plan {
             staged,
             #[cfg(feature = "sim")]
             counters: None,
+            #[cfg(feature = "sim")]
+            mapped: Vec::new(),
         }
     }
 }
@@ -48,6 +58,17 @@ pub(crate) enum Checked {
     Tensor(CheckedTensor),
     /// A scalar.
     Scalar(Scalar),
+}
+
+#[cfg(feature = "sim")]
+impl Checked {
+    /// The memory a tensor's view may touch.
+    pub(crate) fn region(&self) -> Option<Region> {
+        match self {
+            Checked::Tensor(tensor) => Some(tensor.placed.region),
+            Checked::Scalar(_) => None,
+        }
+    }
 }
 
 /// An accepted tensor.
@@ -70,7 +91,10 @@ pub(crate) enum Scalar {
 }
 
 /// Checks the arguments of a launch against the description of the instance.
-pub(crate) fn check(instance: &'static InstanceInfo, args: &mut [LaunchArg<'_>]) -> Result<Plan, LaunchError> {
+pub(crate) fn check(
+    instance: &'static InstanceInfo,
+    args: &mut [LaunchArg<'_>],
+) -> Result<Plan, LaunchError> {
     let (kernel, name) = (instance.kernel, instance.name);
     let (needed, given) = (instance.params.len(), args.len());
     if needed != given {
@@ -108,15 +132,19 @@ fn sized(
     let shape = placed.layout.shape();
     let narrow = |what: &'static str, size: usize| {
         let (kernel, instance) = (instance.kernel, instance.name);
-        u32::try_from(size)
-            .map_err(|_| LaunchError::Size { kernel, instance, parameter, what, size, shape })
+        u32::try_from(size).map_err(|_| LaunchError::Size { kernel, instance, parameter, what, size, shape })
     };
     let [batch, depth, rows, cols] = shape;
     // A single row has no next row; its pitch is whatever it was cut from.
     let pitch = if rows > 1 { placed.layout.pitch() } else { cols };
     Ok(CheckedTensor {
         placed: *placed,
-        shape: [narrow("batch", batch)?, narrow("depth", depth)?, narrow("rows", rows)?, narrow("cols", cols)?],
+        shape: [
+            narrow("batch", batch)?,
+            narrow("depth", depth)?,
+            narrow("rows", rows)?,
+            narrow("cols", cols)?,
+        ],
         pitch: narrow("pitch", pitch)?,
         writable,
     })
@@ -165,13 +193,18 @@ fn grid(
     let info = instance.grid;
     let output = match (instance.params.get(info.param).map(|p| p.kind), args.get(info.param)) {
         (Some(ParamKind::Out(_)), Some(Checked::Tensor(output))) => output,
-        _ => return Err(description(format!("its grid comes from parameter {}, which is no output", info.param))),
+        _ => {
+            return Err(description(format!(
+                "its grid comes from parameter {}, which is no output",
+                info.param
+            )));
+        }
     };
     let (tile, subgroups) = (info.tile, instance.subgroups);
     let threads = u64::from(subgroups.0) * u64::from(subgroups.1);
     if tile.0 == 0 || tile.1 == 0 || threads == 0 || threads > u64::from(u32::MAX) {
         return Err(description(format!(
-            "tiles and work-groups must not be empty; the tile is {tile:?}, the sub-groups are {subgroups:?}"
+            "tiles and work-groups must not be empty or huge; the tile is {tile:?}, the sub-groups are {subgroups:?}"
         )));
     }
     let [batch, depth, rows, cols] = output.shape;

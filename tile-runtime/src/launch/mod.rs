@@ -131,6 +131,9 @@ pub struct Report {
     /// What the simulator counted; `None` on other devices and for launches without work-groups.
     #[cfg(feature = "sim")]
     pub counters: Option<tile_sim::Counters>,
+    /// Where the simulator saw the tensors, in the order of the parameters; empty on other devices.
+    #[cfg(feature = "sim")]
+    pub mapped: Vec<Mapped>,
 }
 
 impl fmt::Display for Report {
@@ -183,6 +186,21 @@ impl fmt::Display for Staged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` was copied ({} bytes): {}", self.parameter, self.bytes, self.broken)
     }
+}
+
+/// Where the simulator saw a tensor: the key to its counters per allocation.
+#[cfg(feature = "sim")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mapped {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// Simulated address of the allocation that holds the tensor.
+    pub address: u64,
+    /// Bytes of the allocation.
+    pub bytes: usize,
+    /// Simulated address of element (0, 0, 0, 0).
+    pub first: u64,
 }
 
 /// Launches one kernel instance on a device and waits for it.

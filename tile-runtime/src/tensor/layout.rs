@@ -156,6 +156,14 @@ impl TensorLayout {
             .then(|| batch * self.batch_stride + depth * self.depth_stride + row * self.pitch)
     }
 
+    /// The offset of the first element of every row, plane by plane.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> + use<> {
+        let layout = *self;
+        row_indices(self.shape).map(move |(batch, depth, row)| {
+            layout.row_offset(batch, depth, row).expect("the indices come from the shape")
+        })
+    }
+
     /// True if no two elements share a place. Sufficient, not necessary: the axes, ordered by stride, must
     /// nest. Every permutation of a packed tensor and every part of one passes.
     pub fn is_injective(&self) -> bool {
@@ -236,6 +244,17 @@ impl TensorLayout {
             }
         }
     }
+}
+
+/// Indices of every row, (batch, depth, row), plane by plane.
+pub(super) fn row_indices(shape: Shape) -> impl Iterator<Item = (usize, usize, usize)> {
+    let [batches, depths, rows, cols] = shape;
+    // Without columns there is nothing to visit, however many rows there are.
+    let rows = if cols == 0 { 0 } else { rows };
+    let batches = if depths == 0 || rows == 0 { 0 } else { batches };
+    (0..batches).flat_map(move |batch| {
+        (0..depths).flat_map(move |depth| (0..rows).map(move |row| (batch, depth, row)))
+    })
 }
 
 /// An axis of a tensor, in the order of [`Shape`].

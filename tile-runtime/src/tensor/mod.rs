@@ -16,3 +16,5 @@ pub use owned::Tensor;
 pub use view::{AnyView, AnyViewMut, View, ViewMut};
 
 pub(crate) use view::Placed;
+#[cfg(feature = "sim")]
+pub(crate) use view::Region;

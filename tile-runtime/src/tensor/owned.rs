@@ -8,7 +8,7 @@ use core::fmt;
 
 use tile_lang::prelude::Element;
 
-use super::layout::{LINE_BYTES, Shape, TensorLayout};
+use super::layout::{LINE_BYTES, Shape, TensorLayout, row_indices};
 use super::storage::{HostBuffer, Storage};
 use super::view::{View, ViewMut};
 use crate::error::TensorError;
@@ -171,13 +171,9 @@ impl<T: Element> Tensor<T> {
     fn padding_ranges(&self) -> Vec<core::ops::Range<usize>> {
         let mut ranges = Vec::new();
         let mut free_from = 0;
-        if !self.layout.is_empty() {
-            for (batch, depth, row) in row_indices(self.shape()) {
-                let start =
-                    self.layout.row_offset(batch, depth, row).expect("the indices come from the shape");
-                ranges.push(free_from..start);
-                free_from = start + self.cols();
-            }
+        for start in self.layout.rows() {
+            ranges.push(free_from..start);
+            free_from = start + self.cols();
         }
         ranges.push(free_from..self.memory().len());
         ranges
@@ -200,15 +196,4 @@ impl<T: Element> fmt::Debug for Tensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor<{}>{:?} (pitch {})", T::DTYPE, self.shape(), self.pitch())
     }
-}
-
-/// Indices of every row, (batch, depth, row), in memory order of an owned tensor.
-pub(super) fn row_indices(shape: Shape) -> impl Iterator<Item = (usize, usize, usize)> {
-    let [batches, depths, rows, cols] = shape;
-    // Without columns there is nothing to visit, however many rows there are.
-    let rows = if cols == 0 { 0 } else { rows };
-    let batches = if depths == 0 || rows == 0 { 0 } else { batches };
-    (0..batches).flat_map(move |batch| {
-        (0..depths).flat_map(move |depth| (0..rows).map(move |row| (batch, depth, row)))
-    })
 }

@@ -10,8 +10,7 @@ use core::ops::RangeBounds;
 
 use tile_lang::prelude::Element;
 
-use super::layout::{Axis, Shape, TensorLayout};
-use super::owned::row_indices;
+use super::layout::{Axis, Shape, TensorLayout, row_indices};
 use crate::contract::DType;
 use crate::error::TensorError;
 
@@ -47,6 +46,7 @@ pub(crate) struct Placed {
     /// Element (0, 0, 0, 0); written through only by views for writing.
     pub(crate) first: *mut u8,
     pub(crate) layout: TensorLayout,
+    #[cfg_attr(not(feature = "sim"), expect(dead_code, reason = "the host needs no region"))]
     pub(crate) region: Region,
 }
 
@@ -55,8 +55,6 @@ pub(crate) struct Placed {
 pub(crate) struct Region {
     pub(crate) base: *mut u8,
     pub(crate) bytes: usize,
-    /// The memory of an owned tensor: padded, with slack after the last row.
-    pub(crate) owned: bool,
 }
 
 // SAFETY: a `View` is a shared borrow of `[T]`, which is `Send` because `Element: Sync`.
@@ -78,18 +76,13 @@ unsafe impl Sync for AnyViewMut<'_> {}
 
 impl Placed {
     /// Places a layout at the start of `len` elements at `base`.
-    fn new<T: Element>(
-        base: *mut T,
-        len: usize,
-        layout: TensorLayout,
-        owned: bool,
-    ) -> Result<Placed, TensorError> {
+    fn new<T: Element>(base: *mut T, len: usize, layout: TensorLayout) -> Result<Placed, TensorError> {
         let needed = layout.span();
         if needed > len {
             let (shape, pitch) = (layout.shape(), layout.pitch());
             return Err(TensorError::Short { shape, pitch, needed, given: len });
         }
-        let region = Region { base: base.cast(), bytes: len * size_of::<T>(), owned };
+        let region = Region { base: base.cast(), bytes: len * size_of::<T>() };
         Ok(Placed { dtype: T::DTYPE, first: base.cast(), layout, region })
     }
 
@@ -106,6 +99,7 @@ impl Placed {
     }
 
     /// Bytes from the start of the region to the first element.
+    #[cfg(feature = "sim")]
     pub(crate) fn offset_bytes(&self) -> usize {
         self.first.addr() - self.region.base.addr()
     }
@@ -205,12 +199,12 @@ impl<'a, T: Element> View<'a, T> {
     /// # Errors
     /// [`TensorError::Short`] if the layout ends beyond the slice.
     pub fn with_layout(elements: &'a [T], layout: TensorLayout) -> Result<View<'a, T>, TensorError> {
-        let placed = Placed::new(elements.as_ptr().cast_mut(), elements.len(), layout, false)?;
+        let placed = Placed::new(elements.as_ptr().cast_mut(), elements.len(), layout)?;
         Ok(View { placed, memory: PhantomData })
     }
 
     pub(super) fn of_tensor(memory: &'a [T], layout: TensorLayout) -> View<'a, T> {
-        let placed = Placed::new(memory.as_ptr().cast_mut(), memory.len(), layout, true)
+        let placed = Placed::new(memory.as_ptr().cast_mut(), memory.len(), layout)
             .expect("a tensor allocates what its layout spans");
         View { placed, memory: PhantomData }
     }
@@ -291,12 +285,12 @@ impl<'a, T: Element> ViewMut<'a, T> {
                 batch_stride: layout.batch_stride(),
             });
         }
-        let placed = Placed::new(elements.as_mut_ptr(), elements.len(), layout, false)?;
+        let placed = Placed::new(elements.as_mut_ptr(), elements.len(), layout)?;
         Ok(ViewMut { placed, memory: PhantomData })
     }
 
     pub(super) fn of_tensor(memory: &'a mut [T], layout: TensorLayout) -> ViewMut<'a, T> {
-        let placed = Placed::new(memory.as_mut_ptr(), memory.len(), layout, true)
+        let placed = Placed::new(memory.as_mut_ptr(), memory.len(), layout)
             .expect("a tensor allocates what its layout spans");
         ViewMut { placed, memory: PhantomData }
     }
@@ -414,6 +408,45 @@ impl<'a> AnyViewMut<'a> {
     /// Shape, pitch and strides.
     pub fn layout(&self) -> TensorLayout {
         self.placed.layout
+    }
+}
+
+#[cfg(feature = "sim")]
+impl AnyView<'_> {
+    /// All memory the view may touch, as bytes.
+    pub(crate) fn region(&self) -> &[u8] {
+        // SAFETY: the constructors of `View` took `&[T]`, of which `Placed::new` recorded start and size, and
+        // whose elements have no padding; the borrow lasts as long as the view.
+        unsafe { self.placed.region.bytes() }
+    }
+}
+
+#[cfg(feature = "sim")]
+impl AnyViewMut<'_> {
+    /// All memory the view may touch, as bytes.
+    pub(crate) fn region(&self) -> &[u8] {
+        // SAFETY: the constructors of `ViewMut` took `&mut [T]`, of which `Placed::new` recorded start and
+        // size, and whose elements have no padding; the borrow lasts as long as the view, and nobody writes
+        // through `&self`.
+        unsafe { self.placed.region.bytes() }
+    }
+
+    /// All memory the view may touch, as bytes.
+    pub(crate) fn region_mut(&mut self) -> &mut [u8] {
+        let Region { base, bytes, .. } = self.placed.region;
+        // SAFETY: as in `region`; `&mut self` makes this the only access, and every bit pattern is a valid
+        // element (bf16, f16, f32; the trait is sealed).
+        unsafe { core::slice::from_raw_parts_mut(base, bytes) }
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Region {
+    /// # Safety
+    /// The region is live, initialised and not written during `'r`.
+    unsafe fn bytes<'r>(self) -> &'r [u8] {
+        // SAFETY: by this function's contract; `base` is never null, for it comes from a slice.
+        unsafe { core::slice::from_raw_parts(self.base, self.bytes) }
     }
 }
 

@@ -1,0 +1,447 @@
+//! Owns the simulator as a device: tensors into simulated memory, the kernel's arguments, results back.
+//!
+//! *Assumes*: a [`Plan`], and the argument ABI of `xe` modules: per tensor pointer, batch, depth, rows, cols,
+//! pitch, x0, batch stride and depth stride in bytes; scalars as they are, `bool` as a 0 or 1 of 32 bits.
+//! *Guarantees*: a tensor is mapped with all the memory around it that its view may touch, at the address it
+//! really has modulo 64; inputs are read-only; a byte that is no element of an output is never changed, and a
+//! module that tries is an error; if a launch fails, no output changed. *Not here*: the rules of block
+//! messages (`xe_surface`), executing words (`tile_sim`).
+
+use core::fmt;
+use core::ops::Range;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tile_sim::{Arg, Launch, Memory, Module};
+
+use crate::contract::{InstanceInfo, ModuleInfo};
+use crate::device::XE_DEVICES;
+use crate::error::LaunchError;
+use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
+use crate::launch::{LaunchArg, LaunchOptions, Mapped, Ran, Report, Staged};
+use crate::tensor::{LINE_BYTES, Placed, TensorLayout};
+use crate::xe_surface::{Candidate, Direct, place, place_unchecked};
+
+/// The code generation target of the modules it runs.
+const TARGET: &str = "xe";
+/// Lanes of a sub-group.
+const LANES: u32 = 16;
+/// What staged copies are padded with: a NaN in every element type.
+const POISON: u8 = 0xff;
+
+/// The simulator as a device. Clones share the cache of parsed modules.
+#[derive(Clone)]
+pub struct SimDevice {
+    /// The Xe device whose modules are run; `None` takes the first one there is.
+    model: Option<&'static str>,
+    /// Parsed modules by the address of their words, which are static.
+    modules: Arc<Mutex<HashMap<usize, Arc<Module>>>>,
+}
+
+impl SimDevice {
+    pub(crate) fn any() -> SimDevice {
+        SimDevice { model: None, modules: Arc::default() }
+    }
+
+    pub(crate) fn modelled_on(xe_device: &'static str) -> SimDevice {
+        SimDevice { model: Some(xe_device), modules: Arc::default() }
+    }
+
+    /// Runs an accepted launch and waits for it.
+    pub(crate) fn run(
+        &self,
+        plan: &Plan,
+        args: &mut [LaunchArg<'_>],
+        options: &LaunchOptions<'_>,
+    ) -> Result<Report, LaunchError> {
+        let start = Instant::now();
+        let instance = plan.instance;
+        let (kernel, name) = (instance.kernel, instance.name);
+        let (info, device) = self.choose(instance)?;
+        let module = self.parsed(instance, info)?;
+        let limit = u64::from(u32::MAX);
+        let Ok(groups) = u32::try_from(plan.groups) else {
+            return Err(LaunchError::WorkGroups {
+                kernel,
+                instance: name,
+                groups: plan.groups.into(),
+                limit,
+            });
+        };
+        let (rows, cols) = instance.subgroups;
+        let local = rows.checked_mul(cols).and_then(|n| n.checked_mul(LANES)).ok_or_else(|| {
+            let rule = format!("a work-group has fewer than 2^32 lanes; its sub-groups are {rows} x {cols}");
+            LaunchError::Description { kernel, instance: name, rule }
+        })?;
+
+        let mut mapping = Mapping::new(instance);
+        let words = mapping.arguments(plan, args, options)?;
+        let ran = Ran::SimulatedXe { entry: info.entry, device };
+        let mut counters = None;
+        if groups > 0 {
+            let launch =
+                Launch { entry: info.entry, groups: [groups, 1, 1], local: [local, 1, 1], args: &words };
+            let counted = tile_sim::run(&module, &mut mapping.memory, &launch)
+                .map_err(|source| LaunchError::Simulator { kernel, instance: name, source })?;
+            counters = Some(counted);
+            mapping.check_strays(plan, args)?;
+            mapping.copy_back(plan, args);
+        }
+        let mut report = plan.report("sim", ran, start.elapsed(), mapping.staged);
+        report.counters = counters;
+        report.mapped = mapping.mapped;
+        Ok(report)
+    }
+
+    /// The module to run, and the device it is for.
+    fn choose(
+        &self,
+        instance: &'static InstanceInfo,
+    ) -> Result<(&'static ModuleInfo, &'static str), LaunchError> {
+        let wanted = self.model.map_or(XE_DEVICES, |model| {
+            let index = XE_DEVICES.iter().position(|known| *known == model);
+            index.map_or(&[][..], |i| &XE_DEVICES[i..=i])
+        });
+        wanted.iter().find_map(|device| Some((instance.module(TARGET, device)?, *device))).ok_or_else(|| {
+            let list = |module: &ModuleInfo| format!("{} for {}", module.target, module.devices.join(", "));
+            let available = instance.modules.iter().map(list).collect::<Vec<_>>();
+            LaunchError::NoModule {
+                kernel: instance.kernel,
+                instance: instance.name,
+                target: TARGET,
+                device: self.model.unwrap_or("any"),
+                available: if available.is_empty() { "none".into() } else { available.join("; ") },
+            }
+        })
+    }
+
+    fn parsed(
+        &self,
+        instance: &'static InstanceInfo,
+        info: &'static ModuleInfo,
+    ) -> Result<Arc<Module>, LaunchError> {
+        let (kernel, name) = (instance.kernel, instance.name);
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = info.words.as_ptr().addr();
+        if let Some(module) = modules.get(&key) {
+            return Ok(module.clone());
+        }
+        let words = info.to_words().ok_or_else(|| {
+            let rule =
+                format!("SPIR-V has whole words of 4 bytes; the module has {} bytes", info.words.len());
+            LaunchError::Description { kernel, instance: name, rule }
+        })?;
+        let module = Module::parse(&words).map_err(|source| LaunchError::Simulator {
+            kernel,
+            instance: name,
+            source,
+        })?;
+        let module = Arc::new(module);
+        modules.insert(key, module.clone());
+        Ok(module)
+    }
+}
+
+impl fmt::Display for SimDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.model {
+            Some(model) => write!(f, "sim (modules for {model})"),
+            None => f.write_str("sim (the first module of a kernel)"),
+        }
+    }
+}
+
+/// The tensors of a launch in simulated memory.
+struct Mapping {
+    instance: &'static InstanceInfo,
+    memory: Memory,
+    blocks: Vec<Block>,
+    staged: Vec<Staged>,
+    mapped: Vec<Mapped>,
+}
+
+/// One simulated allocation.
+struct Block {
+    address: u64,
+    /// The parameters in it: several inputs may share a tensor.
+    params: Vec<usize>,
+    /// The layout of an aligned copy; `None` if the memory is mapped as it is.
+    copy: Option<TensorLayout>,
+}
+
+impl Mapping {
+    fn new(instance: &'static InstanceInfo) -> Mapping {
+        let (memory, blocks, staged, mapped) = (Memory::new(), Vec::new(), Vec::new(), Vec::new());
+        Mapping { instance, memory, blocks, staged, mapped }
+    }
+
+    /// Maps every tensor and gives the kernel's arguments.
+    fn arguments(
+        &mut self,
+        plan: &Plan,
+        args: &[LaunchArg<'_>],
+        options: &LaunchOptions<'_>,
+    ) -> Result<Vec<Arg>, LaunchError> {
+        let mut words = Vec::new();
+        for (index, (checked, arg)) in plan.args.iter().zip(args).enumerate() {
+            match checked {
+                Checked::Scalar(Scalar::U32(value)) => words.push(Arg::U32(*value)),
+                Checked::Scalar(Scalar::I32(value)) => words.push(Arg::I32(*value)),
+                Checked::Scalar(Scalar::U64(value)) => words.push(Arg::U64(*value)),
+                Checked::Scalar(Scalar::F32(value)) => words.push(Arg::F32(*value)),
+                Checked::Scalar(Scalar::Bool(value)) => words.push(Arg::U32((*value).into())),
+                Checked::Tensor(tensor) => {
+                    let direct = self.tensor(index, tensor, plan, region(arg), options)?;
+                    let [batch, depth, rows, cols] = tensor.shape;
+                    words.push(Arg::Pointer(direct.base));
+                    words.extend([batch, depth, rows, cols, direct.pitch, direct.x0].map(Arg::U32));
+                    words.extend([direct.batch_stride_bytes, direct.depth_stride_bytes].map(Arg::U64));
+                }
+            }
+        }
+        for block in &self.blocks {
+            let written = block.params.iter().any(|i| output(&plan.args[*i]).is_some());
+            if !written {
+                self.memory.protect(block.address);
+            }
+        }
+        Ok(words)
+    }
+
+    /// Maps one tensor, in place if the hardware could take it there.
+    fn tensor(
+        &mut self,
+        index: usize,
+        tensor: &CheckedTensor,
+        plan: &Plan,
+        region: &[u8],
+        options: &LaunchOptions<'_>,
+    ) -> Result<Direct, LaunchError> {
+        let (kernel, instance) = (self.instance.kernel, self.instance.name);
+        let parameter = self.instance.params[index].name;
+        let placed = &tensor.placed;
+        let layout = placed.layout;
+        let candidate = Candidate {
+            address: placed.first.addr() as u64,
+            element_bytes: placed.dtype.size_bytes(),
+            shape: tensor.shape,
+            pitch: layout.pitch() as u64,
+            depth_stride: layout.depth_stride() as u64,
+            batch_stride: layout.batch_stride() as u64,
+            readable_bytes: (region.len() - placed.offset_bytes()) as u64,
+        };
+        match place(&candidate) {
+            Ok(direct) => self.in_place(index, placed, plan, region, direct),
+            Err(_) if options.force => {
+                self.in_place(index, placed, plan, region, place_unchecked(&candidate))
+            }
+            Err(broken) if !broken.is_cured_by_copy() => {
+                Err(LaunchError::Surface { kernel, instance, parameter, broken })
+            }
+            Err(broken) if options.strict => Err(LaunchError::Strict { kernel, instance, parameter, broken }),
+            Err(broken) => {
+                let (direct, bytes) = self.copied(index, placed, region)?;
+                self.staged.push(Staged { parameter, broken, bytes });
+                Ok(direct)
+            }
+        }
+    }
+
+    /// Maps the region of a tensor, unless another argument has mapped it.
+    fn in_place(
+        &mut self,
+        index: usize,
+        placed: &Placed,
+        plan: &Plan,
+        region: &[u8],
+        direct: Direct,
+    ) -> Result<Direct, LaunchError> {
+        let same = |block: &&mut Block| {
+            block.copy.is_none() && plan.args[block.params[0]].region() == Some(placed.region)
+        };
+        let address = match self.blocks.iter_mut().find(same) {
+            Some(block) => {
+                block.params.push(index);
+                block.address
+            }
+            None => {
+                let bytes = self.reserved(index, region.len())?;
+                let misalign = placed.region.base.addr() % LINE_BYTES;
+                self.map(index, extended(bytes, region), misalign as u64, None)
+            }
+        };
+        let parameter = self.instance.params[index].name;
+        let first = address + placed.offset_bytes() as u64;
+        self.mapped.push(Mapped { parameter, address, bytes: region.len(), first });
+        // The real and the simulated address are equal modulo 64.
+        Ok(Direct { base: first - placed.first.addr() as u64 % LINE_BYTES as u64, ..direct })
+    }
+
+    /// Maps an aligned copy of a tensor; its padding is poison. Gives its bytes, too.
+    fn copied(
+        &mut self,
+        index: usize,
+        placed: &Placed,
+        region: &[u8],
+    ) -> Result<(Direct, usize), LaunchError> {
+        let element_bytes = placed.dtype.size_bytes() as usize;
+        let layout =
+            copy_layout(placed, element_bytes).ok_or_else(|| self.out_of_memory(index, usize::MAX))?;
+        let bytes = self.reserved(index, copy_bytes(&layout, element_bytes))?;
+        let bytes = filled_copy(bytes, placed, region, layout);
+        let len = bytes.len();
+        let address = self.map(index, bytes, 0, Some(layout));
+        let parameter = self.instance.params[index].name;
+        self.mapped.push(Mapped { parameter, address, bytes: len, first: address });
+        let direct = Direct {
+            base: address,
+            x0: 0,
+            pitch: layout.pitch() as u32,
+            depth_stride_bytes: (layout.depth_stride() * element_bytes) as u64,
+            batch_stride_bytes: (layout.batch_stride() * element_bytes) as u64,
+        };
+        Ok((direct, len))
+    }
+
+    fn map(&mut self, index: usize, bytes: Vec<u8>, misalign: u64, copy: Option<TensorLayout>) -> u64 {
+        let address = self.memory.map(bytes, misalign);
+        self.blocks.push(Block { address, params: vec![index], copy });
+        address
+    }
+
+    fn reserved(&self, index: usize, bytes: usize) -> Result<Vec<u8>, LaunchError> {
+        let mut memory = Vec::new();
+        memory.try_reserve_exact(bytes).map_err(|_| self.out_of_memory(index, bytes))?;
+        Ok(memory)
+    }
+
+    fn out_of_memory(&self, index: usize, bytes: usize) -> LaunchError {
+        let (kernel, instance) = (self.instance.kernel, self.instance.name);
+        LaunchError::OutOfMemory { kernel, instance, parameter: self.instance.params[index].name, bytes }
+    }
+
+    /// Checks that only elements of outputs changed.
+    fn check_strays(&self, plan: &Plan, args: &[LaunchArg<'_>]) -> Result<(), LaunchError> {
+        for block in &self.blocks {
+            let outputs = || block.params.iter().filter_map(|i| output(&plan.args[*i]));
+            if outputs().next().is_none() {
+                continue; // Protected: the simulator refused to write it.
+            }
+            let owner = block.params[0];
+            let region = region(&args[owner]);
+            let after = self.memory.bytes(block.address);
+            let before = self.reserved(owner, after.len())?;
+            let mut before = match (block.copy, output(&plan.args[owner])) {
+                (Some(layout), Some(placed)) => filled_copy(before, placed, region, layout),
+                _ => extended(before, region),
+            };
+            // What was there before must be there after, elements of outputs aside.
+            for (_, row) in outputs().flat_map(|placed| rows_of(placed, block.copy)) {
+                before[row.clone()].copy_from_slice(&after[row]);
+            }
+            if before != after {
+                let differs = before.iter().zip(after).position(|(before, after)| before != after);
+                return Err(LaunchError::StrayWrite {
+                    kernel: self.instance.kernel,
+                    instance: self.instance.name,
+                    parameter: self.instance.params[owner].name,
+                    offset_bytes: differs.expect("both have the length of the block and differ"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the elements of every output back to where they came from.
+    fn copy_back(&self, plan: &Plan, args: &mut [LaunchArg<'_>]) {
+        for block in &self.blocks {
+            let after = self.memory.bytes(block.address);
+            for index in &block.params {
+                if let (LaunchArg::Out(view), Some(placed)) = (&mut args[*index], output(&plan.args[*index]))
+                {
+                    let region = view.region_mut();
+                    for (home, row) in rows_of(placed, block.copy) {
+                        region[home].copy_from_slice(&after[row]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The memory a tensor's view may touch.
+fn region<'r>(arg: &'r LaunchArg<'_>) -> &'r [u8] {
+    match arg {
+        LaunchArg::In(view) => view.region(),
+        LaunchArg::Out(view) => view.region(),
+        LaunchArg::U32(_)
+        | LaunchArg::I32(_)
+        | LaunchArg::U64(_)
+        | LaunchArg::F32(_)
+        | LaunchArg::Bool(_) => &[],
+    }
+}
+
+/// The place of an output; `None` for any other argument.
+fn output(checked: &Checked) -> Option<&Placed> {
+    match checked {
+        Checked::Tensor(tensor) if tensor.writable => Some(&tensor.placed),
+        Checked::Tensor(_) | Checked::Scalar(_) => None,
+    }
+}
+
+fn extended(mut memory: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
+    memory.extend_from_slice(bytes);
+    memory
+}
+
+/// The layout of an aligned copy: padded as owned tensors are; repeated planes stay repeated. `None` if its
+/// size is not addressable.
+fn copy_layout(placed: &Placed, element_bytes: usize) -> Option<TensorLayout> {
+    let [batch, depth, rows, cols] = placed.layout.shape();
+    let repeated = (placed.layout.batch_stride() == 0, placed.layout.depth_stride() == 0);
+    let stored = [if repeated.0 { 1 } else { batch }, if repeated.1 { 1 } else { depth }, rows, cols];
+    let padded = TensorLayout::padded(stored, element_bytes).ok()?;
+    let stride = |repeated: bool, stride: usize| if repeated { 0 } else { stride };
+    TensorLayout::strided(
+        placed.layout.shape(),
+        padded.pitch(),
+        stride(repeated.1, padded.depth_stride()),
+        stride(repeated.0, padded.batch_stride()),
+        element_bytes,
+    )
+    .ok()
+}
+
+/// Bytes of a copy: whole rows, and a line of slack.
+fn copy_bytes(layout: &TensorLayout, element_bytes: usize) -> usize {
+    let last_row = layout.pitch() - layout.shape()[3];
+    (layout.span() + last_row) * element_bytes + LINE_BYTES
+}
+
+/// A copy of the tensor in a layout, with poison in its padding. `memory` has room for it.
+fn filled_copy(mut memory: Vec<u8>, placed: &Placed, region: &[u8], layout: TensorLayout) -> Vec<u8> {
+    memory.resize(copy_bytes(&layout, placed.dtype.size_bytes() as usize), POISON);
+    for (home, row) in rows_of(placed, Some(layout)) {
+        memory[row].copy_from_slice(&region[home]);
+    }
+    memory
+}
+
+/// The rows of a tensor as bytes: where they are in its region, and where in its block, which holds the region
+/// or a copy with another layout.
+fn rows_of(
+    placed: &Placed,
+    copy: Option<TensorLayout>,
+) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
+    let element_bytes = placed.dtype.size_bytes() as usize;
+    let row_bytes = placed.layout.shape()[3] * element_bytes;
+    let offset_bytes = placed.offset_bytes();
+    let bytes = move |start: usize| start..start + row_bytes;
+    placed.layout.rows().zip(copy.unwrap_or(placed.layout).rows()).map(move |(home, row)| {
+        let home = bytes(offset_bytes + home * element_bytes);
+        let row = if copy.is_some() { bytes(row * element_bytes) } else { home.clone() };
+        (home, row)
+    })
+}
