@@ -19,7 +19,9 @@ pub const LINE_BYTES: usize = 64;
 
 /// Row strides that are a multiple of this many bytes get one more line.
 ///
-/// A power-of-two row stride maps the rows of a tile to few cache sets; see `benches/pitch.rs` for the figure.
+/// A power-of-two row stride maps the rows of a tile to few cache sets. Measured with `benches/pitch.rs` on two
+/// cores, bf16 GEMM: one line more gives 1.03 to 1.22 times the speed at strides of 1 to 4 KiB, and nothing at
+/// 256 and 512 bytes, where it would also cost most memory.
 const CROWDED_STRIDE_BYTES: usize = 1024;
 
 /// Where the elements of a tensor lie, relative to its first element; all strides in elements.
