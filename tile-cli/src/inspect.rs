@@ -301,6 +301,21 @@ mod tests {
     }
 
     #[test]
+    fn an_edge_loop_beside_the_interior_one_is_counted_and_not_chosen() {
+        let message = "send.ugm (1|M0) r36 r253 null:0 0x0 0x03F00283 // load_block2d.ugm.d16v.a64\n";
+        let dpas = "dpas.8x8 (16|M0) r245:f r245:f r36:bf r2.0:bf\n";
+        let text = format!(
+            "L8:\n{message}{dpas}(~f1.0) mov (16|M0) r2.0<1>:uw 0x0:uw\n(f0.0) sel (16|M0) r3:f r3:f 0x0:f\n\
+             (W&f0.0) jmpi L8\nL80:\n{message}{dpas}(W&f0.0) jmpi L80\n\
+             send.gtwy (1|M0) null r255 null:0 0x0 0x02000010 {{EOT}} // end of thread\n"
+        );
+        let loops = dpas_loops(&crate::asm::parse(&text));
+        let seen: Vec<_> = loops.iter().map(|l| (l.dpas, l.other, l.block_loads, l.masked)).collect();
+        assert_eq!(seen, [(1, 4, 1, true), (1, 2, 1, false)]);
+        assert_eq!(loops.iter().min_by(|a, b| instructions_per_dpas(a, b)), Some(&loops[1]));
+    }
+
+    #[test]
     fn bytes_are_taken_only_from_a_loop_with_the_same_messages() {
         assert_eq!(matching_traffic(&[traffic(6144)], &figures(32, 12)).map(|t| t.bytes_loaded), Ok(6144));
         assert!(matching_traffic(&[traffic(6144)], &figures(16, 12)).is_err());
