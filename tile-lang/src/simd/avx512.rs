@@ -177,13 +177,37 @@ fn to_f16_value(value: __m512) -> __m512 {
 }
 
 macro_rules! rows {
-    ($load:ident, $store:ident, $round:ident, $ty:ty, $widen:ident, $narrow:ident, $value:ident) => {
+    ($load:ident, $fixed:ident, $store:ident, $round:ident, $ty:ty, $widen:ident, $narrow:ident, $value:ident) => {
+        /// # Safety
+        /// The CPU has the level's features; the regions have `rows` rows of 16V elements, are live and apart.
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+        unsafe fn $fixed<const V: usize>(src: Src<$ty>, rows: usize, dst: Dst<f32>) {
+            // SAFETY: V vectors of each of the `rows` exist.
+            unsafe {
+                let (mut from, mut to) = (src.ptr, dst.ptr);
+                for _ in 0..rows {
+                    for v in 0..V {
+                        let bits = _mm256_loadu_si256(from.add(v * LANES).cast());
+                        _mm512_storeu_ps(to.add(v * LANES), $widen(bits));
+                    }
+                    from = from.wrapping_add(src.pitch);
+                    to = to.wrapping_add(dst.pitch);
+                }
+            }
+        }
+
         /// # Safety
         /// The CPU has the level's features; the regions have the given shape, are live and apart.
         #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
         unsafe fn $load(src: Src<$ty>, rows: usize, cols: usize, dst: Dst<f32>) {
             // SAFETY: whole vectors and masked tails stay below `cols` in each of the `rows`.
             unsafe {
+                match cols {
+                    32 => return $fixed::<2>(src, rows, dst),
+                    64 => return $fixed::<4>(src, rows, dst),
+                    128 => return $fixed::<8>(src, rows, dst),
+                    _ => {}
+                }
                 for row in 0..rows {
                     let (from, to) = (src.at(row, 0), dst.at(row, 0));
                     let mut col = 0;
@@ -241,8 +265,8 @@ macro_rules! rows {
         }
     };
 }
-rows!(load_bf16, store_bf16, round_bf16, bf16, widen_bf16, narrow_bf16, to_bf16_value);
-rows!(load_f16, store_f16, round_f16, f16, widen_f16, narrow_f16, to_f16_value);
+rows!(load_bf16, load_bf16_wide, store_bf16, round_bf16, bf16, widen_bf16, narrow_bf16, to_bf16_value);
+rows!(load_f16, load_f16_wide, store_f16, round_f16, f16, widen_f16, narrow_f16, to_f16_value);
 
 /// Splits 32-bit lanes that hold (element 2j, element 2j + 1) into the two f32 vectors.
 #[target_feature(enable = "avx512f")]
