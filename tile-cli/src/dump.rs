@@ -179,8 +179,19 @@ mod tests {
     }
 
     #[test]
-    fn a_device_file_is_written_through() {
-        deliver(&[1], true, Some(Path::new("/dev/null"))).expect("takes anything");
-        assert!(!std::fs::metadata("/dev/null").expect("still there").is_file());
+    fn a_pipe_is_written_through_and_stays_a_pipe() {
+        use std::io::Read;
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+        assert!(made.success());
+        // Opened for both, so that neither side waits for the other.
+        let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(&path).expect("a pipe");
+        deliver(&[7], true, Some(&path)).expect("writable");
+        assert!(std::fs::metadata(&path).expect("still there").file_type().is_fifo());
+        let mut byte = [0];
+        pipe.read_exact(&mut byte).expect("what was written");
+        assert_eq!(byte, [7]);
     }
 }

@@ -123,7 +123,7 @@ pub fn inspect(tools: &Tools, module: &ModuleInput, device: &str) -> Result<Figu
     let environment = zeinfo::parse(&compiled.ze_info, &module.entry)?;
     let lines = crate::asm::parse(&compiled.asm);
     let loops = dpas_loops(&lines);
-    let mut k_loop = loops.iter().min_by(|a, b| instructions_per_dpas(a, b)).cloned();
+    let mut k_loop = interior(&loops).cloned();
     if let Some(figures) = &mut k_loop {
         match visa_traffic(tools, module, device, figures) {
             Ok(traffic) => {
@@ -150,10 +150,10 @@ pub fn inspect(tools: &Tools, module: &ModuleInput, device: &str) -> Result<Figu
     })
 }
 
-/// Orders loops by instructions per DPAS; fewer comes first.
-fn instructions_per_dpas(a: &LoopFigures, b: &LoopFigures) -> std::cmp::Ordering {
+/// Returns the loop with the fewest instructions per DPAS.
+fn interior(loops: &[LoopFigures]) -> Option<&LoopFigures> {
     // Every loop here holds DPAS, so comparing a.other / a.dpas with b.other / b.dpas needs no division.
-    (a.other * b.dpas).cmp(&(b.other * a.dpas))
+    loops.iter().min_by(|a, b| (a.other * b.dpas).cmp(&(b.other * a.dpas)))
 }
 
 /// Returns the figures of every innermost loop with DPAS, bytes not yet filled in.
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn the_interior_loop_is_the_one_with_the_fewest_instructions_per_dpas() {
         let loops = [figures(32, 60), figures(32, 12), figures(16, 11)];
-        assert_eq!(loops.iter().min_by(|a, b| instructions_per_dpas(a, b)), Some(&loops[1]));
+        assert_eq!(interior(&loops), Some(&loops[1]));
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
         let loops = dpas_loops(&crate::asm::parse(&text));
         let seen: Vec<_> = loops.iter().map(|l| (l.dpas, l.other, l.block_loads, l.masked)).collect();
         assert_eq!(seen, [(1, 4, 1, true), (1, 2, 1, false)]);
-        assert_eq!(loops.iter().min_by(|a, b| instructions_per_dpas(a, b)), Some(&loops[1]));
+        assert_eq!(interior(&loops), Some(&loops[1]));
     }
 
     #[test]
