@@ -1,1 +1,70 @@
-//! The attribute macro #[tile_kernel].
+//! The attribute `#[tile_kernel]`: a shim over `tile_front`, and its user documentation.
+//!
+//! *Not here*: any logic; the front end is a plain library so that it can be tested as one.
+#![forbid(unsafe_code)]
+
+use proc_macro::TokenStream;
+
+/// Compiles a function over tiles for the host and for Intel GPUs, while the crate compiles.
+///
+/// The function is the program of one sub-group. It is generic over element types (`T: Element`,
+/// `A: MmaInput`), sizes (`const BM: usize`) and switches (`const PREFETCH: bool`); the attribute lists the
+/// instances to compile:
+///
+/// ```
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(instances(
+///     <bf16, f32, 16, 32, 32; subgroups = (2, 2)>,
+///     <f16,  f16, 8,  16, 16; subgroups = (4, 1)>,
+/// ))]
+/// pub fn matmul<A: MmaInput, C: Element, const BM: usize, const BN: usize, const BK: usize>(
+///     c: &mut gl<C>, a: &gl<A>, b: &gl<A>,
+/// ) {
+///     let at = own_tile::<BM, BN>(c, Snake(8));
+///     let mut acc: rt<f32, BM, BN, Acc> = zeros();
+///     for k in 0..a.col_tiles(BK) {
+///         let x: rt<A, BM, BK> = load(a, [at.row(), k]);
+///         let y: rt<A, BK, BN, Vnni> = load_transform(b, [k, at.col()]);
+///         mma_AB(&mut acc, &x, &y);
+///     }
+///     store(c, &acc.to::<C>(), at);
+/// }
+///
+/// let a = Tensor::from_fn(Shape::matrix(5, 70), |_, _, r, c| bf16::from_f32((r + c) as f32))?;
+/// let b = Tensor::from_fn(Shape::matrix(70, 9), |_, _, r, c| bf16::from_f32((r == c) as u8 as f32))?;
+/// let mut c = Tensor::<f32>::zeros(5, 9)?;
+/// matmul::launch::<bf16, f32, 16, 32, 32>(&Device::host(), &mut c, &a, &b)?;
+/// assert_eq!(c.get(0, 0, 4, 8), Some(12.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # The attribute
+///
+/// | part | meaning |
+/// |---|---|
+/// | `instances(<ARGS; subgroups = (R, C)>, ..)` | one entry per instance: the generic arguments in order, and the grid of sub-groups that forms a work-group |
+/// | `derive(HALF = BM / 2, ..)` | sizes computed from others; they are `const` parameters of the function but are not listed in the entries |
+/// | `crate = path` | where the generated code finds `tile_std` (for crates that re-export it) |
+///
+/// # What it makes
+///
+/// The function stays as written, for type checking and the editor. Beside it stands a module of the same name:
+///
+/// - `launch::<ARGS>(&device, ..)`: runs an instance; asking for one that was not compiled is a compile error
+///   that lists those that were;
+/// - `launch_with(&device, instance, &options, ..)`: runs an instance chosen at run time;
+/// - `INSTANCES`, `KERNEL`: the description of every instance, with its SPIR-V modules.
+///
+/// # The language
+///
+/// `let`, assignment, `if`/`else`, `for` over ranges (with `step_by`), early `return`, scalars `u32`, `i32`,
+/// `u64`, `f32`, `bool`, and the ops and methods of `tile_std::prelude`. A tile's *source* (`zeros`, a load) has a
+/// written type; everything after it is derived. Scalar arithmetic wraps, division by zero gives 0. Every rule
+/// has a code that `cargo tile explain CODE` explains.
+///
+/// A kernel that is an `unsafe fn` may store at any coordinate with `store_at`; its launchers are `unsafe`.
+#[proc_macro_attribute]
+pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
+    tile_front::tile_kernel(attr.into(), item.into()).into()
+}

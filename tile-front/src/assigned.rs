@@ -1,0 +1,111 @@
+//! Owns one question: which variables of an outer scope do these blocks assign?
+//!
+//! *Guarantees*: a variable that a block declares itself does not count while it shadows. The answer decides
+//! which values a loop or branch carries.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{At, Block, CallOp, Expr, ExprKind, Method, Stmt};
+
+/// The names of outer variables that the blocks assign or accumulate into.
+pub fn assigned(blocks: &[&Block]) -> BTreeSet<String> {
+    let mut walk = Walk { declared: vec![], out: BTreeSet::new() };
+    for block in blocks {
+        walk.block(block);
+    }
+    walk.out
+}
+
+struct Walk {
+    declared: Vec<String>,
+    out: BTreeSet<String>,
+}
+
+impl Walk {
+    fn target(&mut self, name: &str) {
+        if !self.declared.iter().any(|d| d == name) {
+            self.out.insert(name.to_string());
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        let depth = self.declared.len();
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Let { name, value, .. } => {
+                    self.expr(value);
+                    self.declared.push(name.to_string());
+                }
+                Stmt::Assign { name, value, .. } => {
+                    self.expr(value);
+                    self.target(&name.to_string());
+                }
+                Stmt::For { counter, lo, hi, body, .. } => {
+                    self.expr(lo);
+                    self.expr(hi);
+                    let depth = self.declared.len();
+                    self.declared.extend(counter.iter().map(|c| c.to_string()));
+                    self.block(body);
+                    self.declared.truncate(depth);
+                }
+                Stmt::Return(_) => {}
+                Stmt::Expr(e) => self.expr(e),
+            }
+        }
+        if let Some(tail) = &block.tail {
+            self.expr(tail);
+        }
+        self.declared.truncate(depth);
+    }
+
+    fn at(&mut self, at: &At) {
+        if let At::List { coords, .. } = at {
+            coords.iter().for_each(|c| self.expr(c));
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Int(..) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Flag(_) => {}
+            ExprKind::SizeCompare(..) | ExprKind::SizeCast(..) => {}
+            ExprKind::Unary(_, a) | ExprKind::Cast(a, ..) | ExprKind::Paren(a) => self.expr(a),
+            ExprKind::Binary(_, a, b) | ExprKind::Logic(_, a, b) | ExprKind::Compare(_, a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::If { cond, then, otherwise } => {
+                self.expr(cond);
+                self.block(then);
+                if let Some(block) = otherwise {
+                    self.block(block);
+                }
+            }
+            ExprKind::Method { receiver, method, .. } => {
+                self.expr(receiver);
+                match method {
+                    Method::Scale(by) => self.expr(by),
+                    Method::Part | Method::Tiles(..) | Method::Outside | Method::To(_) => {}
+                }
+            }
+            ExprKind::Call(call) => match &call.op {
+                CallOp::Zeros | CallOp::Place(_) => {}
+                CallOp::OwnTile { snake, .. } => {
+                    if let Some(width) = snake {
+                        self.expr(width);
+                    }
+                }
+                CallOp::Load { at, .. } | CallOp::Prefetch { at, .. } => self.at(at),
+                CallOp::Store { tile, at, .. } => {
+                    self.expr(tile);
+                    self.at(at);
+                }
+                CallOp::Mma { acc, a, b, .. } => {
+                    self.expr(a);
+                    self.expr(b);
+                    self.target(&acc.to_string());
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Owns the syntax tree of the kernel language: what `parse` accepts and `infer` and `expand` read.
+//!
+//! *Guarantees*: a tree holds only constructs of the language, each with the user's span; expression ids are
+//! dense, so later stages can keep facts about expressions in vectors. *Not here*: types.
+
+use proc_macro2::{Ident, Span};
+use tile_ir::ir::{LoadForm, Peers, Place};
+use tile_ir::scalar::{Binary, Compare, Unary};
+use tile_ir::types::{DType, Role, ScalarType};
+
+/// A kernel function as declared.
+#[derive(Clone, Debug)]
+pub struct Decl {
+    /// The function's name.
+    pub name: Ident,
+    /// True for `unsafe fn`.
+    pub is_unsafe: bool,
+    /// Generic parameters in order.
+    pub generics: Vec<GenericParam>,
+    /// Parameters in order.
+    pub params: Vec<ParamDecl>,
+    /// The body.
+    pub body: Block,
+    /// Number of expressions in the body.
+    pub exprs: u32,
+}
+
+/// The trait that bounds an element type parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Any element type.
+    Element,
+    /// An element type matrix instructions take as operand.
+    MmaInput,
+}
+
+impl Bound {
+    /// The trait's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Bound::Element => "Element",
+            Bound::MmaInput => "MmaInput",
+        }
+    }
+
+    /// True when the element type satisfies the bound.
+    pub const fn admits(self, dtype: DType) -> bool {
+        match self {
+            Bound::Element => true,
+            Bound::MmaInput => matches!(dtype, DType::Bf16 | DType::F16),
+        }
+    }
+}
+
+/// A generic parameter of a kernel.
+#[derive(Clone, Debug)]
+pub struct GenericParam {
+    /// Its name.
+    pub name: Ident,
+    /// What it ranges over.
+    pub kind: GenericKind,
+}
+
+/// What a generic parameter ranges over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GenericKind {
+    /// `T: Element` or `T: MmaInput`.
+    Type(Bound),
+    /// `const N: usize`.
+    Size,
+    /// `const F: bool`.
+    Flag,
+}
+
+/// A function parameter.
+#[derive(Clone, Debug)]
+pub struct ParamDecl {
+    /// Its name.
+    pub name: Ident,
+    /// Its type.
+    pub ty: ParamType,
+}
+
+/// The type of a function parameter.
+#[derive(Clone, Debug)]
+pub enum ParamType {
+    /// `&gl<T>` or `&mut gl<T>`.
+    Global {
+        /// The element type.
+        dtype: DTypeRef,
+        /// True for `&mut`.
+        mutable: bool,
+    },
+    /// A scalar.
+    Scalar(ScalarType),
+}
+
+/// An element type as written.
+#[derive(Clone, Debug)]
+pub enum DTypeRef {
+    /// A type parameter.
+    Param(Ident),
+    /// `bf16`, `f16`, `f32`.
+    Fixed(DType, Span),
+}
+
+/// A size as written in a type.
+#[derive(Clone, Debug)]
+pub enum SizeRef {
+    /// A `const` parameter.
+    Param(Ident),
+    /// A literal.
+    Literal(u64, Span),
+}
+
+/// A role as written in a type.
+#[derive(Clone, Copy, Debug)]
+pub struct RoleRef {
+    /// The role.
+    pub role: Role,
+    /// Where it was written; the tile's type when it was left out.
+    pub span: Span,
+}
+
+/// `rt<T, M, N, L>` as written.
+#[derive(Clone, Debug)]
+pub struct TileRef {
+    /// Element type.
+    pub dtype: DTypeRef,
+    /// Rows.
+    pub rows: SizeRef,
+    /// Columns.
+    pub cols: SizeRef,
+    /// Role.
+    pub role: RoleRef,
+    /// Where the type was written.
+    pub span: Span,
+}
+
+/// A type as written on a `let`.
+#[derive(Clone, Debug)]
+pub enum TypeRef {
+    /// A tile.
+    Tile(TileRef),
+    /// A scalar, with where it was written.
+    Scalar(ScalarType, Span),
+    /// The value of `own_tile`, `Own<M, N>`.
+    Own(SizeRef, SizeRef, Span),
+}
+
+/// Statements with an optional value.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// Statements in order.
+    pub stmts: Vec<Stmt>,
+    /// The block's value.
+    pub tail: Option<Box<Expr>>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    /// `let x: T = e;`
+    Let {
+        /// The variable.
+        name: Ident,
+        /// True for `let mut`.
+        mutable: bool,
+        /// The written type.
+        ty: Option<TypeRef>,
+        /// The value.
+        value: Expr,
+    },
+    /// `x = e;`, `x += e;`
+    Assign {
+        /// The variable.
+        name: Ident,
+        /// The operation of a compound assignment.
+        op: Option<Binary>,
+        /// The value.
+        value: Expr,
+    },
+    /// `for i in lo..hi { .. }`, `for i in (lo..hi).step_by(n) { .. }`
+    For {
+        /// The counter; `_` is given as `None`.
+        counter: Option<Ident>,
+        /// First value.
+        lo: Expr,
+        /// Bound, exclusive.
+        hi: Expr,
+        /// Step.
+        step: Option<SizeExpr>,
+        /// The body.
+        body: Block,
+        /// The `for` keyword.
+        span: Span,
+    },
+    /// `return;`
+    Return(Span),
+    /// An expression whose value is dropped, such as a call or an `if`.
+    Expr(Expr),
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// Its number, unique in the kernel.
+    pub id: u32,
+    /// The token that stands for it in messages.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// A size known at compile time, as an expression over `const` parameters and literals.
+#[derive(Clone, Debug)]
+pub enum SizeExpr {
+    /// A `const N: usize` parameter.
+    Param(Ident),
+    /// A literal.
+    Literal(u64, Span),
+    /// `a op b` with `+ - * / %`.
+    Op(Binary, Box<SizeExpr>, Box<SizeExpr>, Span),
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// An integer literal with its suffix, if any.
+    Int(u64, Option<ScalarType>),
+    /// A float literal.
+    Float(f32),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A variable or parameter.
+    Name(Ident),
+    /// A `const F: bool` parameter.
+    Flag(Ident),
+    /// A comparison of sizes, known at compile time.
+    SizeCompare(Compare, SizeExpr, SizeExpr),
+    /// `SIZE as u32`.
+    SizeCast(SizeExpr, ScalarType),
+    /// `-x`, `!x`
+    Unary(Unary, Box<Expr>),
+    /// `a op b`, and `a.min(b)`, `a.max(b)`.
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `a && b`, `a || b`: `true` stands for `&&`. Operands have no effects, so both are computed.
+    Logic(bool, Box<Expr>, Box<Expr>),
+    /// `a < b` and the like.
+    Compare(Compare, Box<Expr>, Box<Expr>),
+    /// `x as T`
+    Cast(Box<Expr>, ScalarType, Span),
+    /// `(x)`
+    Paren(Box<Expr>),
+    /// `{ .. }`
+    Block(Block),
+    /// `if c { .. } else { .. }`
+    If {
+        /// The condition.
+        cond: Box<Expr>,
+        /// Runs when true.
+        then: Block,
+        /// Runs when false.
+        otherwise: Option<Block>,
+    },
+    /// `x.method(..)`
+    Method {
+        /// The receiver: a variable or an expression of tile type.
+        receiver: Box<Expr>,
+        /// The method.
+        method: Method,
+        /// The method's name as written.
+        name: Ident,
+    },
+    /// A call of an op.
+    Call(Box<Call>),
+}
+
+/// A method of a value.
+#[derive(Clone, Debug)]
+pub enum Method {
+    /// A dimension of a global, or a part of an owned position: named alike, told apart by the receiver.
+    Part,
+    /// `g.row_tiles(N)` (`true`) or `g.col_tiles(N)`.
+    Tiles(bool, SizeExpr),
+    /// `at.outside()`
+    Outside,
+    /// `tile.to::<T>()`
+    To(DTypeRef),
+    /// `tile.scale(s)`
+    Scale(Box<Expr>),
+}
+
+/// A call of an op.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The op's name as written.
+    pub name: Ident,
+    /// Which op, with its arguments.
+    pub op: CallOp,
+}
+
+/// An op with its arguments.
+#[derive(Clone, Debug)]
+pub enum CallOp {
+    /// `zeros()`
+    Zeros,
+    /// `subgroup_id()` and the like.
+    Place(Place),
+    /// `own_tile::<M, N>(c, order)`
+    OwnTile {
+        /// Rows of the tile.
+        rows: SizeRef,
+        /// Columns of the tile.
+        cols: SizeRef,
+        /// The output.
+        global: Ident,
+        /// `Snake(w)`, or `None` for `Linear`.
+        snake: Option<Expr>,
+        /// Where the order was written.
+        order_span: Span,
+    },
+    /// The loads.
+    Load {
+        /// The hardware form.
+        form: LoadForm,
+        /// The source.
+        global: Ident,
+        /// Where.
+        at: At,
+    },
+    /// The prefetches.
+    Prefetch {
+        /// The tile to warm.
+        tile: TileRef,
+        /// The source.
+        global: Ident,
+        /// Where.
+        at: At,
+        /// Who shares it.
+        peers: Option<(Peers, Span)>,
+    },
+    /// `store(c, &tile, at)` or, with `owned` false, `store_at(c, &tile, coord)`.
+    Store {
+        /// The destination.
+        global: Ident,
+        /// The tile.
+        tile: Expr,
+        /// Where.
+        at: At,
+        /// True for `store`.
+        owned: bool,
+    },
+    /// `mma_AB` or, with `transposed`, `mma_ABt`.
+    Mma {
+        /// The accumulator variable.
+        acc: Ident,
+        /// Left operand.
+        a: Expr,
+        /// Right operand.
+        b: Expr,
+        /// True for `mma_ABt`.
+        transposed: bool,
+    },
+}
+
+/// A coordinate.
+#[derive(Clone, Debug)]
+pub enum At {
+    /// `[row, col]` or `[batch, depth, row, col]`, in tiles or, with `elements`, in elements.
+    List {
+        /// Two or four coordinates.
+        coords: Vec<Expr>,
+        /// True for `elements([..])`.
+        elements: bool,
+        /// Where it was written.
+        span: Span,
+    },
+    /// The value of `own_tile`.
+    Own(Ident),
+}

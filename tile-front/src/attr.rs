@@ -1,0 +1,183 @@
+//! Owns the attribute: `#[tile_kernel(instances(..), derive(..), crate = path)]`.
+//!
+//! *Guarantees*: an [`Attr`] lists at least one instance and each entry is well formed by itself. *Not here*:
+//! whether the entries fit the function (`instance`).
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::parse::{Parse, ParseStream};
+use syn::{Expr, LitBool, LitInt, Path, Token, parenthesized};
+
+use crate::diag::Diags;
+use tile_ir::error::Code;
+
+/// One argument of an instance entry.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// A name: an element type.
+    Name(Ident),
+    /// A size.
+    Size(u64, Span),
+    /// A switch.
+    Flag(bool, Span),
+}
+
+impl Arg {
+    /// Where the argument was written.
+    pub fn span(&self) -> Span {
+        match self {
+            Arg::Name(ident) => ident.span(),
+            Arg::Size(_, span) | Arg::Flag(_, span) => *span,
+        }
+    }
+}
+
+/// One entry of `instances(..)`.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its generic arguments.
+    pub args: Vec<Arg>,
+    /// Sub-groups of a work-group as (rows, cols).
+    pub subgroups: (u32, u32),
+    /// The entry's opening bracket.
+    pub span: Span,
+}
+
+/// The parsed attribute.
+#[derive(Debug)]
+pub struct Attr {
+    /// The instances.
+    pub entries: Vec<Entry>,
+    /// Derived sizes with their defining expressions, in order.
+    pub derives: Vec<(Ident, Expr)>,
+    /// The crate that generated code names everything through.
+    pub krate: Path,
+}
+
+impl Parse for Entry {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Entry> {
+        let open: Token![<] = input.parse()?;
+        let mut args = vec![];
+        while !input.peek(Token![;]) && !input.peek(Token![>]) {
+            if input.peek(LitBool) {
+                let lit: LitBool = input.parse()?;
+                args.push(Arg::Flag(lit.value, lit.span));
+            } else if input.peek(LitInt) {
+                let lit: LitInt = input.parse()?;
+                args.push(Arg::Size(lit.base10_parse()?, lit.span()));
+            } else if input.peek(syn::Ident) {
+                args.push(Arg::Name(input.parse()?));
+            } else {
+                return Err(input.error(
+                    "an instance argument is an element type, an integer literal, `true` or `false`\n  help: constants \
+                     have no value the attribute can see; write the number",
+                ));
+            }
+            if input.peek(Token![,]) {
+                input.parse::<Token![,]>()?;
+            } else if !input.peek(Token![;]) && !input.peek(Token![>]) {
+                return Err(input.error("instance arguments are separated by commas"));
+            }
+        }
+        let mut subgroups = None;
+        while input.peek(Token![;]) {
+            input.parse::<Token![;]>()?;
+            let key: Ident = input.parse()?;
+            if key != "subgroups" {
+                return Err(syn::Error::new(
+                    key.span(),
+                    format!("unknown instance option `{key}`\n  help: the option is `subgroups = (rows, cols)`"),
+                ));
+            }
+            input.parse::<Token![=]>()?;
+            let pair;
+            parenthesized!(pair in input);
+            let rows: LitInt = pair.parse()?;
+            pair.parse::<Token![,]>()?;
+            let cols: LitInt = pair.parse()?;
+            if pair.peek(Token![,]) {
+                pair.parse::<Token![,]>()?;
+            }
+            if !pair.is_empty() {
+                return Err(pair.error("`subgroups` is a pair: `(rows, cols)`"));
+            }
+            subgroups = Some((rows.base10_parse()?, cols.base10_parse()?));
+        }
+        input.parse::<Token![>]>()?;
+        let Some(subgroups) = subgroups else {
+            return Err(syn::Error::new(
+                open.span,
+                "an instance names the grid of sub-groups that forms a work-group\n  help: `<bf16, 32, 64; subgroups = (8, 4)>`",
+            ));
+        };
+        Ok(Entry { args, subgroups, span: open.span })
+    }
+}
+
+impl Parse for Attr {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Attr> {
+        let mut attr = Attr { entries: vec![], derives: vec![], krate: syn::parse_quote!(::tile_std) };
+        while !input.is_empty() {
+            if input.peek(Token![crate]) {
+                input.parse::<Token![crate]>()?;
+                input.parse::<Token![=]>()?;
+                attr.krate = input.call(Path::parse_mod_style)?;
+            } else {
+                let key: Ident = input.parse()?;
+                let list;
+                if key == "instances" {
+                    parenthesized!(list in input);
+                    while !list.is_empty() {
+                        attr.entries.push(list.parse()?);
+                        if !list.is_empty() {
+                            list.parse::<Token![,]>()?;
+                        }
+                    }
+                } else if key == "derive" {
+                    parenthesized!(list in input);
+                    while !list.is_empty() {
+                        let name: Ident = list.parse()?;
+                        list.parse::<Token![=]>()?;
+                        attr.derives.push((name, list.parse()?));
+                        if !list.is_empty() {
+                            list.parse::<Token![,]>()?;
+                        }
+                    }
+                } else {
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!(
+                            "unknown option `{key}`\n  help: the options are `instances(..)`, `derive(..)` and `crate = path`"
+                        ),
+                    ));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(attr)
+    }
+}
+
+/// Parses the attribute's tokens; reports what is wrong with them and gives `None` if nothing can be compiled.
+pub fn parse_attr(tokens: TokenStream, diags: &mut Diags) -> Option<Attr> {
+    let attr = match syn::parse2::<Attr>(tokens) {
+        Ok(attr) => attr,
+        Err(error) => {
+            for e in error {
+                diags.push(Code::Attribute, e.span(), e.to_string(), "");
+            }
+            return None;
+        }
+    };
+    if attr.entries.is_empty() {
+        diags.push(
+            Code::Attribute,
+            Span::call_site(),
+            "the attribute lists the instances to compile; here it lists none",
+            "`#[tile_kernel(instances(<bf16, f32, 32, 64; subgroups = (8, 4)>))]`",
+        );
+        return None;
+    }
+    Some(attr)
+}

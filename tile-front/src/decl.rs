@@ -1,0 +1,344 @@
+//! Owns the function's signature: generics and parameters, and types as written anywhere in a kernel.
+//!
+//! *Guarantees*: a [`Decl`] has only parameters of the language. *Not here*: the body (`parse`).
+
+use proc_macro2::{Ident, Span};
+use syn::spanned::Spanned;
+use syn::{
+    Expr, FnArg, GenericArgument, GenericParam as SynGeneric, ItemFn, Lit, Pat, PathArguments, ReturnType, Safety, Type,
+    TypeParamBound,
+};
+
+use crate::ast::{
+    Block, Bound, DTypeRef, Decl, GenericKind, GenericParam, ParamDecl, ParamType, RoleRef, SizeRef, TileRef, TypeRef,
+};
+use crate::diag::Diags;
+use tile_ir::error::Code;
+use tile_ir::types::{DType, Role, ScalarType};
+
+/// The last segment's name of a path without `self` types, if the path is that plain.
+pub fn path_name(path: &syn::Path) -> Option<&Ident> {
+    path.segments.last().map(|s| &s.ident)
+}
+
+/// Reads the signature. The body is filled in by `parse`. `None` when the item cannot be a kernel at all.
+pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Option<Decl> {
+    let sig = &item.sig;
+    let mut refuse = |span: Span, what: &str, help: &str| {
+        diags.push(Code::Item, span, format!("a kernel is a plain function; {what}"), help);
+    };
+    if let Some(token) = &sig.constness {
+        refuse(token.span(), "here it is `const`", "remove `const`");
+    }
+    if let Some(token) = &sig.asyncness {
+        refuse(token.span(), "here it is `async`", "remove `async`; launches are synchronous");
+    }
+    if let Some(abi) = &sig.abi {
+        refuse(abi.span(), "here it has an ABI", "remove `extern`");
+    }
+    if let Some(clause) = &sig.generics.where_clause {
+        refuse(clause.where_token.span(), "here it has a `where` clause", "put the bounds on the generic parameters");
+    }
+    if let ReturnType::Type(arrow, _) = &sig.output {
+        refuse(arrow.span(), "here it returns a value", "write results to a `&mut gl<T>` parameter");
+    }
+    if let Some(dots) = &sig.variadic {
+        refuse(dots.span(), "here it is variadic", "list the parameters");
+    }
+    let generics = parse_generics(item, diags);
+    let mut params = vec![];
+    for input in &sig.inputs {
+        match input {
+            FnArg::Receiver(r) => {
+                diags.push(Code::Item, r.self_token.span(), "a kernel is a plain function; here it has a receiver", "move it out of the `impl`");
+            }
+            FnArg::Typed(arg) => {
+                let Pat::Ident(name) = &*arg.pat else {
+                    diags.push(Code::Parameter, arg.pat.span(), "a kernel parameter has a plain name", "write `name: &gl<T>`");
+                    continue;
+                };
+                if let Some(ty) = parse_param_type(&arg.ty, &generics, diags) {
+                    params.push(ParamDecl { name: name.ident.clone(), ty });
+                }
+            }
+        }
+    }
+    Some(Decl {
+        name: sig.ident.clone(),
+        is_unsafe: matches!(sig.safety, Safety::Unsafe(_)),
+        generics,
+        params,
+        body: Block::default(),
+        exprs: 0,
+    })
+}
+
+fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
+    let mut out = vec![];
+    for param in &item.sig.generics.params {
+        match param {
+            SynGeneric::Lifetime(l) => {
+                diags.push(Code::Item, l.lifetime.span(), "a kernel has no lifetime parameters", "remove it; `&gl<T>` needs none");
+            }
+            SynGeneric::Type(t) => {
+                let mut bound = None;
+                for b in &t.bounds {
+                    if let TypeParamBound::Trait(tr) = b
+                        && let Some(name) = path_name(&tr.path)
+                    {
+                        bound = match name.to_string().as_str() {
+                            "Element" => bound.or(Some(Bound::Element)),
+                            "MmaInput" => Some(Bound::MmaInput),
+                            _ => {
+                                diags.push(
+                                    Code::Generics,
+                                    name.span(),
+                                    format!("the bound of a type parameter is `Element` or `MmaInput`; here it is `{name}`"),
+                                    "an element type has no other properties in a kernel",
+                                );
+                                bound
+                            }
+                        };
+                    }
+                }
+                match bound {
+                    Some(bound) => out.push(GenericParam { name: t.ident.clone(), kind: GenericKind::Type(bound) }),
+                    None => diags.push(
+                        Code::Generics,
+                        t.ident.span(),
+                        format!("the type parameter `{}` needs the bound `Element` or `MmaInput`", t.ident),
+                        format!("write `{}: Element`", t.ident),
+                    ),
+                }
+            }
+            SynGeneric::Const(c) => {
+                let name = match &c.ty {
+                    Type::Path(p) => path_name(&p.path).map(|i| i.to_string()).unwrap_or_default(),
+                    _ => String::new(),
+                };
+                let kind = match name.as_str() {
+                    "usize" => GenericKind::Size,
+                    "bool" => GenericKind::Flag,
+                    _ => {
+                        diags.push(
+                            Code::Generics,
+                            c.ident.span(),
+                            "a const parameter of a kernel is `usize` or `bool`",
+                            format!("write `const {}: usize`", c.ident),
+                        );
+                        continue;
+                    }
+                };
+                out.push(GenericParam { name: c.ident.clone(), kind });
+            }
+        }
+    }
+    out
+}
+
+fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<ParamType> {
+    let help = "a parameter is `&gl<T>`, `&mut gl<T>`, or one of u32, i32, u64, f32, bool";
+    if let Type::Reference(r) = ty {
+        if let Type::Path(p) = &*r.elem
+            && let Some(segment) = p.path.segments.last()
+            && segment.ident == "gl"
+        {
+            let args = match &segment.arguments {
+                PathArguments::AngleBracketed(a) => a.args.iter().collect::<Vec<_>>(),
+                PathArguments::None | PathArguments::Parenthesized(_) => vec![],
+            };
+            if let [GenericArgument::Type(t)] = args.as_slice() {
+                let dtype = parse_dtype(t, generics, diags)?;
+                return Some(ParamType::Global { dtype, mutable: r.mutability.is_some() });
+            }
+            diags.push(Code::Parameter, segment.ident.span(), "`gl` takes its element type", "write `&gl<T>`");
+            return None;
+        }
+        diags.push(Code::Parameter, r.and_token.span(), "the only references a kernel takes are to `gl`", help);
+        return None;
+    }
+    if let Type::Path(p) = ty
+        && let Some(name) = path_name(&p.path)
+    {
+        if let Some(scalar) = ScalarType::from_name(&name.to_string()) {
+            return Some(ParamType::Scalar(scalar));
+        }
+        let message = if name == "gl" {
+            "a `gl` parameter is a reference".to_string()
+        } else {
+            format!("`{name}` is not a parameter type of a kernel")
+        };
+        diags.push(Code::Parameter, name.span(), message, help);
+        return None;
+    }
+    diags.push(Code::Parameter, ty.span(), "this is not a parameter type of a kernel", help);
+    None
+}
+
+/// Reads an element type.
+pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<DTypeRef> {
+    if let Type::Path(p) = ty
+        && let Some(name) = path_name(&p.path)
+    {
+        if generics.iter().any(|g| g.name == *name && matches!(g.kind, GenericKind::Type(_))) {
+            return Some(DTypeRef::Param(name.clone()));
+        }
+        if let Some(dtype) = DType::from_name(&name.to_string()) {
+            return Some(DTypeRef::Fixed(dtype, name.span()));
+        }
+        diags.push(
+            Code::Parameter,
+            name.span(),
+            format!("`{name}` is not an element type"),
+            "an element type is bf16, f16, f32, or a type parameter of the kernel",
+        );
+        return None;
+    }
+    diags.push(Code::Parameter, ty.span(), "this is not an element type", "write bf16, f16, f32, or a type parameter");
+    None
+}
+
+/// Reads a size in a type.
+pub fn parse_size(arg: &GenericArgument, generics: &[GenericParam], diags: &mut Diags) -> Option<SizeRef> {
+    let name_of = |path: &syn::Path| path.get_ident().cloned();
+    let ident = match arg {
+        GenericArgument::Type(Type::Path(p)) => name_of(&p.path),
+        GenericArgument::Const(Expr::Path(p)) => name_of(&p.path),
+        GenericArgument::Const(Expr::Block(b)) => {
+            if let [syn::Stmt::Expr(Expr::Path(p), None)] = b.block.stmts.as_slice() { name_of(&p.path) } else { None }
+        }
+        GenericArgument::Const(Expr::Lit(l)) => {
+            if let Lit::Int(int) = &l.lit {
+                return match int.base10_parse::<u64>() {
+                    Ok(v) => Some(SizeRef::Literal(v, int.span())),
+                    Err(e) => {
+                        diags.push(Code::Literal, int.span(), format!("a size is a u64 literal: {e}"), "");
+                        None
+                    }
+                };
+            }
+            None
+        }
+        _ => None,
+    };
+    if let Some(name) = ident {
+        if generics.iter().any(|g| g.name == name && g.kind == GenericKind::Size) {
+            return Some(SizeRef::Param(name));
+        }
+        diags.push(
+            Code::FreeName,
+            name.span(),
+            format!("`{name}` is not a size of this kernel"),
+            format!("declare it: `const {name}: usize` among the generic parameters, or write the number"),
+        );
+        return None;
+    }
+    diags.push(
+        Code::InlineSize,
+        arg.span(),
+        "a size in a tile type is a `const` parameter or a literal; stable Rust rejects arithmetic here",
+        "declare it: `#[tile_kernel(derive(HALF = BM / 2), ..)]` with `const HALF: usize`, and write `HALF`",
+    );
+    None
+}
+
+/// Reads `rt<T, M, N, L>`.
+pub fn parse_tile(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<TileRef> {
+    let Type::Path(p) = ty else {
+        diags.push(Code::UntypedSource, ty.span(), "a tile type is written `rt<T, ROWS, COLS, ROLE>`", "");
+        return None;
+    };
+    let segment = p.path.segments.last()?;
+    if segment.ident != "rt" {
+        diags.push(
+            Code::UntypedSource,
+            segment.ident.span(),
+            format!("a tile type is written `rt<T, ROWS, COLS, ROLE>`; here it is `{}`", segment.ident),
+            "type aliases hide the sizes from the attribute; write the type out",
+        );
+        return None;
+    }
+    let span = segment.ident.span();
+    let args: Vec<&GenericArgument> = match &segment.arguments {
+        PathArguments::AngleBracketed(a) => a.args.iter().collect(),
+        PathArguments::None | PathArguments::Parenthesized(_) => vec![],
+    };
+    if args.len() != 3 && args.len() != 4 {
+        diags.push(
+            Code::UntypedSource,
+            span,
+            format!("`rt` takes an element type, rows, columns and, if it is not `Row`, a role; here it has {} arguments", args.len()),
+            "write `rt<T, ROWS, COLS>` or `rt<T, ROWS, COLS, ROLE>`",
+        );
+        return None;
+    }
+    let GenericArgument::Type(dtype) = args[0] else {
+        diags.push(Code::UntypedSource, args[0].span(), "the first argument of `rt` is its element type", "");
+        return None;
+    };
+    let dtype = parse_dtype(dtype, generics, diags);
+    let rows = parse_size(args[1], generics, diags);
+    let cols = parse_size(args[2], generics, diags);
+    let role = match args.get(3) {
+        None => Some(RoleRef { role: Role::Row, span }),
+        Some(arg) => parse_role(arg, diags),
+    };
+    Some(TileRef { dtype: dtype?, rows: rows?, cols: cols?, role: role?, span })
+}
+
+fn parse_role(arg: &GenericArgument, diags: &mut Diags) -> Option<RoleRef> {
+    if let GenericArgument::Type(Type::Path(p)) = arg
+        && let Some(segment) = p.path.segments.last()
+    {
+        let span = segment.ident.span();
+        let transposed = match &segment.arguments {
+            PathArguments::AngleBracketed(a) => a.args.iter().any(|g| {
+                matches!(g, GenericArgument::Type(Type::Path(q)) if path_name(&q.path).is_some_and(|i| i == "Transposed"))
+            }),
+            PathArguments::None | PathArguments::Parenthesized(_) => false,
+        };
+        let role = match segment.ident.to_string().as_str() {
+            "Row" => Some(Role::Row),
+            "Acc" => Some(Role::Acc),
+            "Vnni" if transposed => Some(Role::VnniT),
+            "Vnni" => Some(Role::Vnni),
+            "VnniT" => Some(Role::VnniT),
+            _ => None,
+        };
+        if let Some(role) = role {
+            return Some(RoleRef { role, span });
+        }
+    }
+    diags.push(Code::UntypedSource, arg.span(), "the role of a tile is `Row`, `Vnni`, `VnniT` or `Acc`", "leave it out for `Row`");
+    None
+}
+
+/// Reads the type written on a `let`.
+pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<TypeRef> {
+    if let Type::Path(p) = ty
+        && let Some(segment) = p.path.segments.last()
+    {
+        let name = segment.ident.to_string();
+        if let Some(scalar) = ScalarType::from_name(&name) {
+            return Some(TypeRef::Scalar(scalar, segment.ident.span()));
+        }
+        if name == "Own"
+            && let PathArguments::AngleBracketed(a) = &segment.arguments
+            && a.args.len() == 2
+        {
+            let rows = parse_size(&a.args[0], generics, diags);
+            let cols = parse_size(&a.args[1], generics, diags);
+            return Some(TypeRef::Own(rows?, cols?, segment.ident.span()));
+        }
+        if name == "usize" {
+            diags.push(
+                Code::Mismatch,
+                segment.ident.span(),
+                "`usize` is not a scalar type of a kernel",
+                "use u32 or u64; sizes convert with `BM as u32`",
+            );
+            return None;
+        }
+    }
+    parse_tile(ty, generics, diags).map(TypeRef::Tile)
+}

@@ -1,0 +1,774 @@
+//! Owns inference: one walk over the body of one instance, forward only, that types every expression and
+//! builds the IR.
+//!
+//! A tile's type starts at a source (parameter, `zeros`, a load with a written type) and every op fixes the
+//! type of its result, so nothing is ever inferred backwards. Alongside the concrete type, a tile carries its
+//! type as written (`rt<A, BM, BK>`), from which `expand` makes the witnesses that rustc must accept.
+//! *Guarantees*: without errors, a kernel that `tile_ir::verify` can check. *Not here*: calls (`infer_call`).
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, Span as TokenSpan};
+
+use crate::assigned::assigned;
+use crate::ast::{Block, DTypeRef, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TileRef, TypeRef};
+use crate::diag::Diags;
+use crate::instance::Binding;
+use tile_ir::error::{Code, Span};
+use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
+use tile_ir::scalar::{Binary, Const, Unary, casts};
+use tile_ir::types::{Role, ScalarType, TileType, Type};
+
+/// A tile's type as written, in terms of the kernel's generic parameters.
+#[derive(Clone, Debug)]
+pub struct SymTile {
+    /// Element type.
+    pub dtype: DTypeRef,
+    /// Rows.
+    pub rows: SizeRef,
+    /// Columns.
+    pub cols: SizeRef,
+    /// Role.
+    pub role: Role,
+}
+
+/// A predicted type, from which a witness is made.
+#[derive(Clone, Debug)]
+pub enum SymType {
+    /// A scalar.
+    Scalar(ScalarType),
+    /// A tile.
+    Tile(SymTile),
+    /// The value of `own_tile`.
+    Own(SizeRef, SizeRef),
+}
+
+/// The value of an expression or variable.
+#[derive(Clone, Debug)]
+pub enum Val {
+    /// A scalar.
+    Scalar(ValueId, ScalarType),
+    /// An integer literal whose type the context decides.
+    Int(i128),
+    /// A tile.
+    Tile(ValueId, SymTile),
+    /// An owned position.
+    Own(Owned),
+    /// A global parameter.
+    Global(ParamId),
+    /// Nothing.
+    Unit,
+}
+
+/// The value of `own_tile`.
+#[derive(Clone, Debug)]
+pub struct Owned {
+    /// Batch, depth, row, column.
+    pub ids: [ValueId; 4],
+    /// The output.
+    pub global: ParamId,
+    /// Rows of the tile as written.
+    pub rows: SizeRef,
+    /// Columns of the tile as written.
+    pub cols: SizeRef,
+}
+
+/// What the context wants of an expression.
+#[derive(Clone, Copy, Debug)]
+pub enum Want<'a> {
+    /// Anything that types itself.
+    Any,
+    /// A scalar of this type.
+    Scalar(ScalarType),
+    /// A tile of this type; sources may take it.
+    Tile(&'a SymTile),
+}
+
+#[derive(Clone, Debug)]
+struct Var {
+    name: Ident,
+    val: Val,
+}
+
+/// Infers one instance.
+pub struct Infer<'a> {
+    pub(crate) binding: &'a Binding,
+    pub(crate) kernel: Kernel,
+    pub(crate) diags: Diags,
+    pub(crate) spans: Vec<TokenSpan>,
+    /// Predicted types of the values bound by `let`, by expression id.
+    pub(crate) witnesses: BTreeMap<u32, SymType>,
+    vars: Vec<Var>,
+    ops: Vec<Vec<Op>>,
+}
+
+/// What inference gives: the unverified kernel, the errors, the tokens behind the IR's spans, and the
+/// predicted types by expression id.
+pub struct Inferred {
+    /// The kernel; meaningless if there are errors.
+    pub kernel: Kernel,
+    /// The errors.
+    pub diags: Diags,
+    /// Tokens by [`Span`] number.
+    pub spans: Vec<TokenSpan>,
+    /// Predicted types of `let` values by expression id.
+    pub witnesses: BTreeMap<u32, SymType>,
+}
+
+/// Types the body of one instance and builds its IR.
+pub fn infer(decl: &Decl, binding: &Binding) -> Inferred {
+    let kernel = Kernel {
+        name: decl.name.to_string(),
+        instance: binding.name.clone(),
+        params: vec![],
+        subgroups: binding.subgroups,
+        unowned_stores: decl.is_unsafe,
+        values: vec![],
+        body: Region { args: vec![], ops: vec![], exit: Exit::Return },
+    };
+    let mut this = Infer {
+        binding,
+        kernel,
+        diags: Diags::default(),
+        spans: vec![],
+        witnesses: BTreeMap::new(),
+        vars: vec![],
+        ops: vec![vec![]],
+    };
+    this.declare_params(decl);
+    this.block(&decl.body, Want::Any);
+    this.kernel.body.ops = this.ops.pop().unwrap_or_default();
+    Inferred { kernel: this.kernel, diags: this.diags, spans: this.spans, witnesses: this.witnesses }
+}
+
+impl Infer<'_> {
+    fn declare_params(&mut self, decl: &Decl) {
+        for (i, p) in decl.params.iter().enumerate() {
+            let kind = match &p.ty {
+                ParamType::Global { dtype, mutable } => {
+                    let Some(dtype) = self.binding.dtype(dtype) else { continue };
+                    let access = if *mutable { Access::Out } else { Access::In };
+                    self.vars.push(Var { name: p.name.clone(), val: Val::Global(ParamId(i as u32)) });
+                    ParamKind::Global { dtype, access }
+                }
+                ParamType::Scalar(ty) => {
+                    let value = self.kernel.new_value(Type::Scalar(*ty));
+                    self.vars.push(Var { name: p.name.clone(), val: Val::Scalar(value, *ty) });
+                    ParamKind::Scalar { value, ty: *ty }
+                }
+            };
+            self.kernel.params.push(Param { name: p.name.to_string(), kind });
+        }
+    }
+
+    /// Makes an IR span for a token.
+    pub(crate) fn span(&mut self, token: TokenSpan) -> Span {
+        self.spans.push(token);
+        Span(self.spans.len() as u32 - 1)
+    }
+
+    /// Appends an op with results of these types.
+    pub(crate) fn emit(&mut self, kind: OpKind, types: &[Type], token: TokenSpan) -> Vec<ValueId> {
+        let results: Vec<ValueId> = types.iter().map(|&t| self.kernel.new_value(t)).collect();
+        let span = self.span(token);
+        if let Some(ops) = self.ops.last_mut() {
+            ops.push(Op { kind, results: results.clone(), span });
+        }
+        results
+    }
+
+    /// Appends an op with one scalar result.
+    pub(crate) fn emit_scalar(&mut self, kind: OpKind, ty: ScalarType, token: TokenSpan) -> ValueId {
+        self.emit(kind, &[Type::Scalar(ty)], token)[0]
+    }
+
+    pub(crate) fn error<T>(&mut self, code: Code, span: TokenSpan, message: impl Into<String>, help: &str) -> Option<T> {
+        self.diags.push(code, span, message, help);
+        None
+    }
+
+    /// The concrete type of a tile type, if its sizes have values.
+    pub(crate) fn concrete(&self, t: &SymTile) -> Option<TileType> {
+        Some(TileType {
+            dtype: self.binding.dtype(&t.dtype)?,
+            rows: self.binding.size(&t.rows)?,
+            cols: self.binding.size(&t.cols)?,
+            role: t.role,
+        })
+    }
+
+    /// Names a type in messages.
+    pub(crate) fn name_of(&self, val: &Val) -> String {
+        match val {
+            Val::Scalar(_, ty) => ty.to_string(),
+            Val::Int(_) => "an integer literal".into(),
+            Val::Tile(_, t) => self.concrete(t).map_or("a tile".into(), |t| format!("`{t}`")),
+            Val::Own(_) => "the value of `own_tile`".into(),
+            Val::Global(_) => "a `gl`".into(),
+            Val::Unit => "nothing".into(),
+        }
+    }
+
+    pub(crate) fn lookup(&mut self, name: &Ident) -> Option<Val> {
+        match self.vars.iter().rev().find(|v| v.name == *name) {
+            Some(var) => Some(var.val.clone()),
+            None => self.error(
+                Code::FreeName,
+                name.span(),
+                format!("a kernel body uses only its parameters, its variables and literals; `{name}` is none of them"),
+                "pass it as a scalar parameter, make it a `const` generic parameter, or write the literal",
+            ),
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &Ident, val: Val) {
+        if let Some(var) = self.vars.iter_mut().rev().find(|v| v.name == *name) {
+            var.val = val;
+        }
+    }
+
+    /// Walks a block in a scope of its own. The second result is true when it returned.
+    pub(crate) fn block(&mut self, block: &Block, want: Want<'_>) -> (Option<Val>, bool) {
+        let depth = self.vars.len();
+        let mut returned = false;
+        for stmt in &block.stmts {
+            if returned {
+                break;
+            }
+            returned = self.stmt(stmt);
+        }
+        let val = match &block.tail {
+            Some(tail) if !returned => match self.if_returning(tail, want) {
+                Some((val, ends)) => {
+                    returned = ends;
+                    val
+                }
+                None => self.expr(tail, want),
+            },
+            Some(_) | None => Some(Val::Unit),
+        };
+        self.vars.truncate(depth);
+        (val, returned)
+    }
+
+    /// Handles an `if` whose static branch may return; `None` when `e` is something else.
+    fn if_returning(&mut self, e: &Expr, want: Want<'_>) -> Option<(Option<Val>, bool)> {
+        let ExprKind::If { cond, then, otherwise } = &e.kind else { return None };
+        Some(self.if_expr(e, cond, then, otherwise.as_ref(), want))
+    }
+
+    /// Walks a statement; true when it returned.
+    fn stmt(&mut self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Return(_) => return true,
+            Stmt::Let { name, ty, value, .. } => {
+                if let Some(val) = self.let_value(name, ty.as_ref(), value) {
+                    self.vars.push(Var { name: name.clone(), val });
+                } else {
+                    // Later uses must not complain a second time: give the variable the type that was written.
+                    self.declare_broken(name, ty.as_ref());
+                }
+            }
+            Stmt::Assign { name, op, value } => self.assign(name, *op, value),
+            Stmt::For { counter, lo, hi, step, body, span } => {
+                self.for_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
+            }
+            Stmt::Expr(e) => {
+                if let Some((_, ends)) = self.if_returning(e, Want::Any) {
+                    return ends;
+                }
+                self.expr(e, Want::Any);
+            }
+        }
+        false
+    }
+
+    fn declare_broken(&mut self, name: &Ident, ty: Option<&TypeRef>) {
+        let val = match ty {
+            Some(TypeRef::Scalar(s, _)) => Val::Scalar(self.kernel.new_value(Type::Scalar(*s)), *s),
+            Some(TypeRef::Tile(t)) => {
+                let sym = sym_tile(t);
+                match self.concrete(&sym) {
+                    Some(c) => Val::Tile(self.kernel.new_value(Type::Tile(c)), sym),
+                    None => Val::Unit,
+                }
+            }
+            Some(TypeRef::Own(..)) | None => Val::Unit,
+        };
+        self.vars.push(Var { name: name.clone(), val });
+    }
+
+    fn let_value(&mut self, name: &Ident, ty: Option<&TypeRef>, value: &Expr) -> Option<Val> {
+        match ty {
+            Some(TypeRef::Scalar(s, _)) => {
+                let val = self.expr(value, Want::Scalar(*s))?;
+                let id = self.scalar(val, *s, value.span)?;
+                Some(Val::Scalar(id, *s))
+            }
+            Some(TypeRef::Tile(t)) => {
+                let sym = sym_tile(t);
+                if self.concrete(&sym).is_none() {
+                    return self.error(Code::TileShape, t.span, "a tile's sizes fit 32 bits", "");
+                }
+                let val = self.expr(value, Want::Tile(&sym))?;
+                self.tile_as(val, &sym, value.span)
+            }
+            Some(TypeRef::Own(rows, cols, span)) => {
+                let val = self.expr(value, Want::Any)?;
+                let Val::Own(owned) = &val else {
+                    let found = self.name_of(&val);
+                    return self.error(Code::Mismatch, *span, format!("`Own` is the value of `own_tile`; here it is {found}"), "");
+                };
+                let size = |s: &SizeRef| self.binding.size(s);
+                if (size(rows), size(cols)) != (size(&owned.rows), size(&owned.cols)) {
+                    return self.error(Code::Mismatch, *span, "the written tile size differs from that of `own_tile`", "");
+                }
+                Some(val)
+            }
+            None => {
+                let val = self.expr(value, Want::Any)?;
+                match &val {
+                    Val::Scalar(_, s) => drop(self.witnesses.insert(value.id, SymType::Scalar(*s))),
+                    Val::Tile(_, t) => drop(self.witnesses.insert(value.id, SymType::Tile(t.clone()))),
+                    Val::Own(o) => {
+                        self.witnesses.insert(value.id, SymType::Own(o.rows.clone(), o.cols.clone()));
+                    }
+                    Val::Int(_) => {
+                        return self.error(
+                            Code::Literal,
+                            value.span,
+                            format!("the type of `{name}` is not known here; types are inferred forward only"),
+                            "write it: `let x: u32 = ..` or `5u32`",
+                        );
+                    }
+                    Val::Global(_) | Val::Unit => {
+                        let found = self.name_of(&val);
+                        return self.error(
+                            Code::Construct,
+                            value.span,
+                            format!("a variable holds a scalar, a tile or an owned position; here it would hold {found}"),
+                            "use the parameter's own name",
+                        );
+                    }
+                }
+                Some(val)
+            }
+        }
+    }
+
+    fn assign(&mut self, name: &Ident, op: Option<Binary>, value: &Expr) {
+        let Some(old) = self.lookup(name) else { return };
+        let new = match (&old, op) {
+            (Val::Scalar(id, s), op) => {
+                let Some(val) = self.expr(value, Want::Scalar(*s)) else { return };
+                let Some(rhs) = self.scalar(val, *s, value.span) else { return };
+                match op {
+                    None => Some(Val::Scalar(rhs, *s)),
+                    Some(op) => {
+                        let lhs = *id;
+                        Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op, lhs, rhs }, *s, name.span()), *s))
+                    }
+                }
+            }
+            (Val::Tile(_, t), None) => {
+                let t = t.clone();
+                let Some(val) = self.expr(value, Want::Tile(&t)) else { return };
+                self.tile_as(val, &t, value.span)
+            }
+            (Val::Tile(..), Some(_)) => self.error(
+                Code::Construct,
+                name.span(),
+                "compound assignment works on scalars; here the variable is a tile",
+                "use the tile's ops, such as `mma_AB(&mut acc, &a, &b)`",
+            ),
+            (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Int(_), _) => {
+                let found = self.name_of(&old);
+                self.error(Code::Construct, name.span(), format!("{found} cannot be assigned"), "bind a new variable with `let`")
+            }
+        };
+        if let Some(new) = new {
+            self.set(name, new);
+        }
+    }
+
+    fn for_loop(
+        &mut self,
+        counter: Option<&Ident>,
+        lo: &Expr,
+        hi: &Expr,
+        step: Option<&crate::ast::SizeExpr>,
+        body: &Block,
+        span: TokenSpan,
+    ) {
+        let bounds = self.pair(lo, hi, Want::Any);
+        let step = match step {
+            None => 1,
+            Some(e) => match self.binding.eval(e).map(u32::try_from) {
+                Ok(Ok(v)) if v > 0 => v,
+                Ok(Ok(_) | Err(_)) | Err(_) => {
+                    self.diags.push(Code::Literal, crate::parse::size_span(e), "a step is 1 to 4294967295", "");
+                    return;
+                }
+            },
+        };
+        let Some((lo, hi, ty)) = bounds else { return };
+        if !ty.is_integer() {
+            self.diags.push(Code::Mismatch, span, format!("a loop counts with integers; here with {ty}"), "");
+            return;
+        }
+        let carried: Vec<(Ident, Val)> = self.carried(&[body]);
+        let inits: Vec<ValueId> = carried.iter().filter_map(|(_, v)| value_id(v)).collect();
+        let mut args = vec![self.kernel.new_value(Type::Scalar(ty))];
+        let depth = self.vars.len();
+        for (name, val) in &carried {
+            let fresh = self.fresh_like(val);
+            args.extend(value_id(&fresh));
+            self.set(name, fresh);
+        }
+        self.ops.push(vec![]);
+        if let Some(counter) = counter {
+            self.vars.push(Var { name: counter.clone(), val: Val::Scalar(args[0], ty) });
+        }
+        let (_, returned) = self.block(body, Want::Any);
+        self.vars.truncate(depth);
+        let ops = self.ops.pop().unwrap_or_default();
+        if returned {
+            self.error::<()>(
+                Code::Construct,
+                span,
+                "a loop body that always returns runs at most once",
+                "put the `return` under a condition, or drop the loop",
+            );
+            return;
+        }
+        let yields: Vec<ValueId> = carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
+        let types: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
+        let body = Region { args, ops, exit: Exit::Yield(yields) };
+        let results = self.emit(OpKind::For { lo, hi, step, inits, body }, &types, span);
+        self.assign_results(&carried, &results);
+    }
+
+    /// Outer variables that the blocks assign, with their current values, in order of declaration.
+    fn carried(&mut self, blocks: &[&Block]) -> Vec<(Ident, Val)> {
+        let names = assigned(blocks);
+        let mut out: Vec<(Ident, Val)> = vec![];
+        for var in self.vars.iter().rev() {
+            if names.contains(&var.name.to_string()) && !out.iter().any(|(n, _)| *n == var.name) && value_id(&var.val).is_some() {
+                out.push((var.name.clone(), var.val.clone()));
+            }
+        }
+        out.reverse();
+        out
+    }
+
+    fn fresh_like(&mut self, val: &Val) -> Val {
+        match val {
+            Val::Scalar(_, s) => Val::Scalar(self.kernel.new_value(Type::Scalar(*s)), *s),
+            Val::Tile(id, t) => {
+                let ty = self.kernel.ty(*id);
+                Val::Tile(self.kernel.new_value(ty), t.clone())
+            }
+            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => val.clone(),
+        }
+    }
+
+    fn assign_results(&mut self, carried: &[(Ident, Val)], results: &[ValueId]) {
+        for ((name, val), &id) in carried.iter().zip(results) {
+            self.set(name, with_id(val, id));
+        }
+    }
+
+    /// Walks an `if`. The second result is true when both ways return.
+    pub(crate) fn if_expr(
+        &mut self,
+        e: &Expr,
+        cond: &Expr,
+        then: &Block,
+        otherwise: Option<&Block>,
+        want: Want<'_>,
+    ) -> (Option<Val>, bool) {
+        if let Some(known) = self.known(cond) {
+            return match (known, otherwise) {
+                (true, _) => self.block(then, want),
+                (false, Some(block)) => self.block(block, want),
+                (false, None) => (Some(Val::Unit), false),
+            };
+        }
+        let Some(cond) = self.expr(cond, Want::Scalar(ScalarType::Bool)).and_then(|v| self.scalar(v, ScalarType::Bool, cond.span))
+        else {
+            return (None, false);
+        };
+        let empty = Block::default();
+        let blocks = [then, otherwise.unwrap_or(&empty)];
+        let carried = self.carried(&blocks);
+        let mut regions = vec![];
+        let mut values = vec![];
+        let mut ends = vec![];
+        for block in blocks {
+            self.ops.push(vec![]);
+            let (val, returned) = self.block(block, want);
+            let mut yields: Vec<ValueId> =
+                carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
+            for (name, val) in &carried {
+                self.set(name, val.clone());
+            }
+            // An untyped literal as the value of a branch takes the type that is wanted.
+            let val = match (val, want) {
+                (Some(v @ Val::Int(_)), Want::Scalar(s)) => self.scalar(v, s, e.span).map(|id| Val::Scalar(id, s)),
+                (v, _) => v,
+            };
+            yields.extend(val.as_ref().and_then(value_id));
+            let ops = self.ops.pop().unwrap_or_default();
+            let exit = if returned { Exit::Return } else { Exit::Yield(yields) };
+            regions.push(Region { args: vec![], ops, exit });
+            values.push(val);
+            ends.push(returned);
+        }
+        let (Some(otherwise), Some(then)) = (regions.pop(), regions.pop()) else { return (None, false) };
+        let (Some(b), Some(a)) = (values.pop().flatten(), values.pop().flatten()) else { return (None, false) };
+        let result = match (&a, &b, ends[0], ends[1]) {
+            (_, _, true, true) => Val::Unit,
+            (_, b, true, false) => b.clone(),
+            (a, _, false, true) => a.clone(),
+            (a, b, false, false) => {
+                if self.type_of(a) != self.type_of(b) {
+                    let (a, b) = (self.name_of(a), self.name_of(b));
+                    let message = format!("the branches of an `if` give one type; here they give {a} and {b}");
+                    return (self.error(Code::Mismatch, e.span, message, ""), false);
+                }
+                a.clone()
+            }
+        };
+        let mut types: Vec<Type> = carried.iter().filter_map(|(_, v)| self.type_of(v)).collect();
+        types.extend(self.type_of(&result));
+        let results = self.emit(OpKind::If { cond, then, otherwise }, &types, e.span);
+        self.assign_results(&carried, &results);
+        let val = match (self.type_of(&result), results.last()) {
+            (Some(_), Some(&id)) => with_id(&result, id),
+            (Some(_) | None, _) => result,
+        };
+        (Some(val), ends[0] && ends[1])
+    }
+
+    pub(crate) fn type_of(&self, val: &Val) -> Option<Type> {
+        value_id(val).map(|id| self.kernel.ty(id))
+    }
+
+    /// The value of a condition known at compile time.
+    fn known(&mut self, e: &Expr) -> Option<bool> {
+        match &e.kind {
+            ExprKind::Bool(b) => Some(*b),
+            ExprKind::Flag(name) => self.binding.flag(name),
+            ExprKind::SizeCompare(op, a, b) => self.binding.compare(*op, a, b).ok(),
+            ExprKind::Paren(inner) => self.known(inner),
+            ExprKind::Unary(Unary::Not, inner) => self.known(inner).map(|b| !b),
+            ExprKind::Logic(and, a, b) => match (self.known(a), self.known(b)) {
+                (Some(a), Some(b)) => Some(if *and { a && b } else { a || b }),
+                (Some(_) | None, _) => None,
+            },
+            ExprKind::Int(..)
+            | ExprKind::Float(_)
+            | ExprKind::Name(_)
+            | ExprKind::SizeCast(..)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Compare(..)
+            | ExprKind::Cast(..)
+            | ExprKind::Block(_)
+            | ExprKind::If { .. }
+            | ExprKind::Method { .. }
+            | ExprKind::Call(_) => None,
+        }
+    }
+
+    /// Types an expression.
+    pub(crate) fn expr(&mut self, e: &Expr, want: Want<'_>) -> Option<Val> {
+        if let Some(known) = self.known(e) {
+            return Some(self.constant(Const::Bool(known), e.span));
+        }
+        match &e.kind {
+            ExprKind::Int(v, None) => Some(Val::Int(i128::from(*v))),
+            ExprKind::Int(v, Some(ty)) => {
+                let id = self.scalar(Val::Int(i128::from(*v)), *ty, e.span)?;
+                Some(Val::Scalar(id, *ty))
+            }
+            ExprKind::Float(v) => Some(self.constant(Const::F32(v.to_bits()), e.span)),
+            ExprKind::Bool(b) => Some(self.constant(Const::Bool(*b), e.span)),
+            ExprKind::Flag(name) => self.binding.flag(name).map(|b| self.constant(Const::Bool(b), e.span)),
+            ExprKind::Name(name) => self.lookup(name),
+            ExprKind::SizeCompare(op, a, b) => match self.binding.compare(*op, a, b) {
+                Ok(b) => Some(self.constant(Const::Bool(b), e.span)),
+                Err(why) => self.error(Code::Literal, e.span, why, ""),
+            },
+            ExprKind::SizeCast(size, ty) => match self.binding.eval(size) {
+                Ok(v) => match tile_ir::scalar::cast(Const::U64(v), *ty) {
+                    Some(c) => Some(self.constant(c, e.span)),
+                    None => self.error(Code::Mismatch, e.span, format!("a size does not convert to {ty}"), ""),
+                },
+                Err(why) => self.error(Code::Literal, e.span, why, ""),
+            },
+            ExprKind::Paren(inner) => self.expr(inner, want),
+            ExprKind::Block(block) => self.block(block, want).0,
+            ExprKind::If { cond, then, otherwise } => self.if_expr(e, cond, then, otherwise.as_ref(), want).0,
+            ExprKind::Unary(op, inner) => self.unary(e, *op, inner, want),
+            ExprKind::Binary(op, a, b) => {
+                let (lhs, rhs, ty) = self.pair(a, b, want)?;
+                if !op.takes(ty) {
+                    return self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {ty}", op.name()), "");
+                }
+                Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op: *op, lhs, rhs }, ty, e.span), ty))
+            }
+            ExprKind::Logic(and, a, b) => {
+                let want = Want::Scalar(ScalarType::Bool);
+                let (lhs, rhs, _) = self.pair(a, b, want)?;
+                let op = if *and { Binary::And } else { Binary::Or };
+                let ty = ScalarType::Bool;
+                Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op, lhs, rhs }, ty, e.span), ty))
+            }
+            ExprKind::Compare(op, a, b) => {
+                let (lhs, rhs, ty) = self.pair(a, b, Want::Any)?;
+                if !op.takes(ty) {
+                    return self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {ty}", op.name()), "");
+                }
+                let kind = OpKind::Compare { op: *op, lhs, rhs };
+                Some(Val::Scalar(self.emit_scalar(kind, ScalarType::Bool, e.span), ScalarType::Bool))
+            }
+            ExprKind::Cast(inner, ty, _) => {
+                let val = self.expr(inner, Want::Any)?;
+                match val {
+                    // A literal before `as` has the type Rust gives it: the target for integers, else i32.
+                    Val::Int(_) => {
+                        let own = if ty.is_integer() { *ty } else { ScalarType::I32 };
+                        let value = self.scalar(val, own, e.span)?;
+                        let kind = OpKind::Cast { value };
+                        Some(Val::Scalar(self.emit_scalar(kind, *ty, e.span), *ty))
+                    }
+                    Val::Scalar(value, from) if casts(from, *ty) => {
+                        Some(Val::Scalar(self.emit_scalar(OpKind::Cast { value }, *ty, e.span), *ty))
+                    }
+                    other => {
+                        let found = self.name_of(&other);
+                        self.error(Code::Mismatch, e.span, format!("`as` does not convert {found} to {ty}"), "compare instead: `x != 0`")
+                    }
+                }
+            }
+            ExprKind::Method { receiver, method, name } => self.method(e, receiver, method, name, want),
+            ExprKind::Call(call) => self.call(call, e, want),
+        }
+    }
+
+    fn unary(&mut self, e: &Expr, op: Unary, inner: &Expr, want: Want<'_>) -> Option<Val> {
+        let val = self.expr(inner, want)?;
+        match (op, val) {
+            (Unary::Neg, Val::Int(v)) => Some(Val::Int(-v)),
+            (op, Val::Scalar(value, ty)) if op.takes(ty) => {
+                Some(Val::Scalar(self.emit_scalar(OpKind::Unary { op, value }, ty, e.span), ty))
+            }
+            (op, val @ Val::Int(_)) => match want {
+                Want::Scalar(ty) if op.takes(ty) => {
+                    let value = self.scalar(val, ty, inner.span)?;
+                    Some(Val::Scalar(self.emit_scalar(OpKind::Unary { op, value }, ty, e.span), ty))
+                }
+                Want::Scalar(_) | Want::Any | Want::Tile(_) => {
+                    self.error(Code::Literal, inner.span, "the literal's type is not known here", "write it: `5u32`")
+                }
+            },
+            (op, other) => {
+                let found = self.name_of(&other);
+                self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {found}", op.name()), "")
+            }
+        }
+    }
+
+    pub(crate) fn constant(&mut self, value: Const, span: TokenSpan) -> Val {
+        let ty = value.ty();
+        Val::Scalar(self.emit_scalar(OpKind::Const(value), ty, span), ty)
+    }
+
+    /// Types two operands that must have one scalar type; a literal takes the other's type.
+    fn pair(&mut self, a: &Expr, b: &Expr, want: Want<'_>) -> Option<(ValueId, ValueId, ScalarType)> {
+        let x = self.expr(a, want);
+        let y = self.expr(b, want);
+        let (x, y) = (x?, y?);
+        let ty = match (&x, &y, want) {
+            (Val::Scalar(_, s), _, _) | (Val::Int(_), Val::Scalar(_, s), _) => *s,
+            (Val::Int(_), Val::Int(_), Want::Scalar(s)) => s,
+            (Val::Int(_), Val::Int(_), Want::Any | Want::Tile(_)) => {
+                return self.error(
+                    Code::Literal,
+                    a.span,
+                    "the type of these literals is not known here; types are inferred forward only",
+                    "write it on one of them: `0u32`",
+                );
+            }
+            (other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit), _, _)
+            | (Val::Int(_), other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit), _) => {
+                let found = self.name_of(other);
+                return self.error(Code::Mismatch, a.span, format!("operators work on scalars; here one side is {found}"), "");
+            }
+        };
+        let lhs = self.scalar(x, ty, a.span);
+        let rhs = self.scalar(y, ty, b.span);
+        Some((lhs?, rhs?, ty))
+    }
+
+    /// Makes a value a scalar of the given type: literals take it, everything else must have it.
+    pub(crate) fn scalar(&mut self, val: Val, ty: ScalarType, span: TokenSpan) -> Option<ValueId> {
+        match val {
+            Val::Scalar(id, found) if found == ty => Some(id),
+            Val::Int(v) => {
+                let fits = match ty {
+                    ScalarType::U32 => u32::try_from(v).ok().map(Const::U32),
+                    ScalarType::I32 => i32::try_from(v).ok().map(Const::I32),
+                    ScalarType::U64 => u64::try_from(v).ok().map(Const::U64),
+                    ScalarType::F32 | ScalarType::Bool => None,
+                };
+                match fits {
+                    Some(c) => value_id(&self.constant(c, span)),
+                    None if ty.is_integer() => self.error(Code::Literal, span, format!("`{v}` does not fit {ty}"), ""),
+                    None => self.error(Code::Mismatch, span, format!("a value of type {ty} is needed; here it is an integer literal"), "write `1.0` for a float"),
+                }
+            }
+            Val::Scalar(..) | Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit => {
+                let found = self.name_of(&val);
+                self.error(
+                    Code::Mismatch,
+                    span,
+                    format!("a value of type {ty} is needed; here it is {found}"),
+                    &format!("scalars convert with `as {ty}`"),
+                )
+            }
+        }
+    }
+
+    /// Checks that a value is a tile of this type.
+    fn tile_as(&mut self, val: Val, want: &SymTile, span: TokenSpan) -> Option<Val> {
+        let found = self.type_of(&val);
+        let wanted = self.concrete(want).map(Type::Tile);
+        if found.is_some() && found == wanted {
+            return value_id(&val).map(|id| Val::Tile(id, want.clone()));
+        }
+        let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));
+        self.error(Code::Mismatch, span, format!("a `{wanted}` is needed; here it is {found}"), "`.to::<T>()` converts `Acc` and `Row` tiles")
+    }
+}
+
+/// A tile's type as written.
+pub fn sym_tile(t: &TileRef) -> SymTile {
+    SymTile { dtype: t.dtype.clone(), rows: t.rows.clone(), cols: t.cols.clone(), role: t.role.role }
+}
+
+fn value_id(val: &Val) -> Option<ValueId> {
+    match val {
+        Val::Scalar(id, _) | Val::Tile(id, _) => Some(*id),
+        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => None,
+    }
+}
+
+fn with_id(val: &Val, id: ValueId) -> Val {
+    match val {
+        Val::Scalar(_, s) => Val::Scalar(id, *s),
+        Val::Tile(_, t) => Val::Tile(id, t.clone()),
+        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => val.clone(),
+    }
+}

@@ -1,0 +1,267 @@
+//! Owns inference of op calls and methods: from the call's form to IR ops and the type of the result.
+//!
+//! *Guarantees*: every op gets operands of the kinds it needs; rules about shapes, roles and element types are
+//! left to the IR verifier, whose table they are. *Not here*: statements and scalar expressions (`infer`).
+
+use proc_macro2::{Ident, Span as TokenSpan};
+
+use crate::ast::{At, Call, CallOp, DTypeRef, Expr, Method};
+use crate::infer::{Infer, Owned, SymTile, Val, Want, sym_tile};
+use tile_ir::error::Code;
+use tile_ir::ir::{Coord, Dim, OpKind, Order, ParamId, Unit, ValueId};
+use tile_ir::scalar::{Binary, Compare, Const};
+use tile_ir::types::{Role, ScalarType, Type};
+
+const U32: ScalarType = ScalarType::U32;
+
+impl Infer<'_> {
+    fn param(&mut self, name: &Ident) -> Option<ParamId> {
+        match self.lookup(name)? {
+            Val::Global(id) => Some(id),
+            other => {
+                let found = self.name_of(&other);
+                self.error(
+                    Code::Arguments,
+                    name.span(),
+                    format!("a `gl` parameter is needed; `{name}` is {found}"),
+                    "pass a parameter of type `&gl<T>` or `&mut gl<T>`",
+                )
+            }
+        }
+    }
+
+    /// Evaluates a coordinate.
+    fn coord(&mut self, at: &At) -> Option<Coord> {
+        match at {
+            At::Own(name) => match self.lookup(name)? {
+                Val::Own(o) => Some(own_coord(&o)),
+                other => {
+                    let found = self.name_of(&other);
+                    self.error(
+                        Code::Arguments,
+                        name.span(),
+                        format!("a coordinate is a list or the value of `own_tile`; `{name}` is {found}"),
+                        "write `[row, col]` or `[batch, depth, row, col]`",
+                    )
+                }
+            },
+            At::List { coords, elements, .. } => {
+                let mut ids = vec![];
+                for c in coords {
+                    let val = self.expr(c, Want::Scalar(U32));
+                    ids.push(val.and_then(|v| self.scalar(v, U32, c.span)));
+                }
+                let ids: Vec<ValueId> = ids.into_iter().collect::<Option<_>>()?;
+                let unit = if *elements { Unit::Elements } else { Unit::Tiles };
+                match ids.as_slice() {
+                    [row, col] => Some(Coord { batch: None, depth: None, row: *row, col: *col, unit }),
+                    [batch, depth, row, col] => {
+                        Some(Coord { batch: Some(*batch), depth: Some(*depth), row: *row, col: *col, unit })
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// The tile a source makes: the one that is wanted, because it was written.
+    fn source(&mut self, want: Want<'_>, name: &Ident) -> Option<(SymTile, Type)> {
+        match want {
+            Want::Tile(sym) => {
+                let ty = self.concrete(sym)?;
+                Some((sym.clone(), Type::Tile(ty)))
+            }
+            Want::Any | Want::Scalar(_) => self.error(
+                Code::UntypedSource,
+                name.span(),
+                format!("a source of a tile has a written type; here `{name}` has none"),
+                &format!("bind it first: `let x: rt<T, ROWS, COLS> = {name}(..);`"),
+            ),
+        }
+    }
+
+    /// Types a call.
+    pub(crate) fn call(&mut self, call: &Call, e: &Expr, want: Want<'_>) -> Option<Val> {
+        let span = call.name.span();
+        match &call.op {
+            CallOp::Zeros => {
+                let (sym, ty) = self.source(want, &call.name)?;
+                Some(Val::Tile(self.emit(OpKind::Zeros, &[ty], span)[0], sym))
+            }
+            CallOp::Place(place) => Some(Val::Scalar(self.emit_scalar(OpKind::Place(*place), U32, e.span), U32)),
+            CallOp::OwnTile { rows, cols, global, snake, order_span } => {
+                let id = self.param(global)?;
+                let tile = (self.binding.size(rows)?, self.binding.size(cols)?);
+                let order = match snake {
+                    None => Order::Linear,
+                    Some(width) => {
+                        let val = self.expr(width, Want::Scalar(U32))?;
+                        if matches!(val, Val::Int(0)) {
+                            return self.error(Code::Literal, *order_span, "the width of `Snake` is at least 1", "write `Snake(8)`");
+                        }
+                        Order::Snake(self.scalar(val, U32, width.span)?)
+                    }
+                };
+                let kind = OpKind::OwnTile { global: id, tile, order };
+                let r = self.emit(kind, &[Type::Scalar(U32); 4], span);
+                let ids = [r[0], r[1], r[2], r[3]];
+                Some(Val::Own(Owned { ids, global: id, rows: rows.clone(), cols: cols.clone() }))
+            }
+            CallOp::Load { form, global, at } => {
+                let (sym, ty) = self.source(want, &call.name)?;
+                let global = self.param(global)?;
+                let at = self.coord(at)?;
+                Some(Val::Tile(self.emit(OpKind::Load { global, at, form: *form }, &[ty], span)[0], sym))
+            }
+            CallOp::Prefetch { tile, global, at, peers } => {
+                let id = self.param(global);
+                let at = self.coord(at);
+                let t = self.concrete(&sym_tile(tile))?;
+                let kind =
+                    OpKind::Prefetch { global: id?, at: at?, tile: (t.rows, t.cols), peers: peers.map(|(p, _)| p) };
+                self.emit(kind, &[], span);
+                Some(Val::Unit)
+            }
+            CallOp::Store { global, tile, at, owned } => self.store(call, global, tile, at, *owned),
+            CallOp::Mma { acc, a, b, transposed } => self.mma(call, acc, a, b, *transposed),
+        }
+    }
+
+    fn store(&mut self, call: &Call, global: &Ident, tile: &Expr, at: &At, owned: bool) -> Option<Val> {
+        let span = call.name.span();
+        let id = self.param(global);
+        let val = self.expr(tile, Want::Any);
+        if owned && let At::List { span, .. } = at {
+            return self.error(
+                Code::UnownedStore,
+                *span,
+                "`store` goes to the tile this sub-group owns, which is the value of `own_tile`; here it is a list",
+                "write `store(c, &tile, at)`, or mark the kernel `unsafe fn` and use `store_at`",
+            );
+        }
+        if !owned && !self.kernel.unowned_stores {
+            return self.error(
+                Code::UnownedStore,
+                span,
+                "a safe kernel stores only to the tile its sub-group owns; `store_at` takes any coordinate",
+                "use `store(c, &tile, at)` with the value of `own_tile`, or mark the kernel `unsafe fn`",
+            );
+        }
+        let at = self.coord(at)?;
+        let (tile, _) = self.tile(val?, tile.span)?;
+        self.emit(OpKind::Store { global: id?, tile, at }, &[], span);
+        Some(Val::Unit)
+    }
+
+    fn mma(&mut self, call: &Call, acc: &Ident, a: &Expr, b: &Expr, transposed: bool) -> Option<Val> {
+        let old = self.lookup(acc)?;
+        let (acc_id, acc_sym) = self.tile(old, acc.span())?;
+        let x = self.expr(a, Want::Any);
+        let y = self.expr(b, Want::Any);
+        let (a_id, _) = self.tile(x?, a.span)?;
+        let (b_id, b_sym) = self.tile(y?, b.span)?;
+        let wrong = match (transposed, b_sym.role) {
+            (false, Role::VnniT) => Some(("mma_AB", "load_transpose", "mma_ABt")),
+            (true, Role::Vnni) => Some(("mma_ABt", "load_transform", "mma_AB")),
+            (false | true, Role::Row | Role::Acc | Role::Vnni | Role::VnniT) => None,
+        };
+        if let Some((op, load, other)) = wrong {
+            return self.error(
+                Code::OperandRole,
+                b.span,
+                format!("`{op}` does not take a right operand that `{load}` made"),
+                &format!("use `{other}`"),
+            );
+        }
+        let ty = self.kernel.ty(acc_id);
+        let kind = OpKind::Mma { acc: acc_id, a: a_id, b: b_id };
+        let id = self.emit(kind, &[ty], call.name.span())[0];
+        self.set(acc, Val::Tile(id, acc_sym));
+        Some(Val::Unit)
+    }
+
+    fn tile(&mut self, val: Val, span: TokenSpan) -> Option<(ValueId, SymTile)> {
+        match val {
+            Val::Tile(id, sym) => Some((id, sym)),
+            other @ (Val::Scalar(..) | Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit) => {
+                let found = self.name_of(&other);
+                self.error(Code::Mismatch, span, format!("a tile is needed; here it is {found}"), "")
+            }
+        }
+    }
+
+    /// Types a method call.
+    pub(crate) fn method(&mut self, e: &Expr, receiver: &Expr, method: &Method, name: &Ident, want: Want<'_>) -> Option<Val> {
+        let val = self.expr(receiver, Want::Any)?;
+        let span = e.span;
+        match (method, val) {
+            (Method::Part, Val::Global(global)) => match Dim::ALL.iter().find(|d| *name == d.name()) {
+                Some(&dim) => Some(Val::Scalar(self.emit_scalar(OpKind::Dim { global, dim }, U32, span), U32)),
+                None => self.error(Code::UnknownOp, span, format!("a `gl` has no `.{name}()`"), "it has batch, depth, rows, cols, pitch, row_tiles, col_tiles"),
+            },
+            (Method::Part, Val::Own(o)) => {
+                match ["batch", "depth", "row", "col"].iter().position(|part| *name == part) {
+                    Some(i) => Some(Val::Scalar(o.ids[i], U32)),
+                    None => self.error(Code::UnknownOp, span, format!("an owned position has no `.{name}()`"), "it has batch, depth, row, col, outside"),
+                }
+            }
+            (Method::Tiles(rows, size), Val::Global(global)) => {
+                let n = match self.binding.eval(size).map(u32::try_from) {
+                    Ok(Ok(n)) if n > 0 => n,
+                    Ok(Ok(_) | Err(_)) | Err(_) => {
+                        return self.error(Code::Literal, crate::parse::size_span(size), "a tile size is 1 to 4294967295", "");
+                    }
+                };
+                let dim = if *rows { Dim::Rows } else { Dim::Cols };
+                Some(Val::Scalar(self.tiles(global, dim, n, span), U32))
+            }
+            (Method::Outside, Val::Own(o)) => {
+                let (rows, cols) = (self.binding.size(&o.rows)?, self.binding.size(&o.cols)?);
+                let (row_tiles, col_tiles) =
+                    (self.tiles(o.global, Dim::Rows, rows, span), self.tiles(o.global, Dim::Cols, cols, span));
+                let below = |this: &mut Self, lhs, rhs| {
+                    this.emit_scalar(OpKind::Compare { op: Compare::Ge, lhs, rhs }, ScalarType::Bool, span)
+                };
+                let lhs = below(self, o.ids[2], row_tiles);
+                let rhs = below(self, o.ids[3], col_tiles);
+                let kind = OpKind::Binary { op: Binary::Or, lhs, rhs };
+                Some(Val::Scalar(self.emit_scalar(kind, ScalarType::Bool, span), ScalarType::Bool))
+            }
+            (Method::To(dtype), Val::Tile(tile, sym)) => self.convert(dtype, tile, &sym, span),
+            (Method::Scale(by), Val::Tile(tile, sym)) => {
+                let factor = self.expr(by, Want::Scalar(ScalarType::F32))?;
+                let by = self.scalar(factor, ScalarType::F32, by.span)?;
+                let ty = self.kernel.ty(tile);
+                Some(Val::Tile(self.emit(OpKind::Scale { tile, by }, &[ty], span)[0], sym))
+            }
+            (_, other) => {
+                let found = self.name_of(&other);
+                let _ = want;
+                self.error(Code::Mismatch, span, format!("{found} has no `.{name}()`"), "")
+            }
+        }
+    }
+
+    fn convert(&mut self, dtype: &DTypeRef, tile: ValueId, from: &SymTile, span: TokenSpan) -> Option<Val> {
+        let sym = SymTile { dtype: dtype.clone(), role: Role::Row, ..from.clone() };
+        let ty = Type::Tile(self.concrete(&sym)?);
+        Some(Val::Tile(self.emit(OpKind::Convert { tile }, &[ty], span)[0], sym))
+    }
+
+    /// `ceil(dim / n)` without overflow: the quotient, plus one if something is left.
+    fn tiles(&mut self, global: ParamId, dim: Dim, n: u32, span: TokenSpan) -> ValueId {
+        let size = self.emit_scalar(OpKind::Dim { global, dim }, U32, span);
+        let n = self.emit_scalar(OpKind::Const(Const::U32(n)), U32, span);
+        let zero = self.emit_scalar(OpKind::Const(Const::U32(0)), U32, span);
+        let whole = self.emit_scalar(OpKind::Binary { op: Binary::Div, lhs: size, rhs: n }, U32, span);
+        let left = self.emit_scalar(OpKind::Binary { op: Binary::Rem, lhs: size, rhs: n }, U32, span);
+        let some = self.emit_scalar(OpKind::Compare { op: Compare::Ne, lhs: left, rhs: zero }, ScalarType::Bool, span);
+        let extra = self.emit_scalar(OpKind::Cast { value: some }, U32, span);
+        self.emit_scalar(OpKind::Binary { op: Binary::Add, lhs: whole, rhs: extra }, U32, span)
+    }
+}
+
+fn own_coord(o: &Owned) -> Coord {
+    let [batch, depth, row, col] = o.ids;
+    Coord { batch: Some(batch), depth: Some(depth), row, col, unit: Unit::Tiles }
+}

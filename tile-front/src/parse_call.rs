@@ -1,0 +1,308 @@
+//! Owns the syntax of op calls and methods.
+//!
+//! *Guarantees*: a [`Call`] has the arguments its op takes, by form; an unknown name gets an error with the
+//! nearest op. *Not here*: whether the arguments have the right types (`infer`).
+
+use proc_macro2::{Ident, Span};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Expr as SynExpr, ExprCall, ExprMethodCall, GenericArgument, PathArguments, Token};
+
+use crate::ast::{At, Call, CallOp, Expr, ExprKind, Method};
+use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
+use crate::parse::{Parser, strip};
+use tile_ir::error::Code;
+use tile_ir::ir::{LoadForm, Peers, Place};
+use tile_ir::scalar::Binary;
+
+/// Every op that is called by name, with its form.
+pub const OPS: &[(&str, &str)] = &[
+    ("zeros", "zeros()"),
+    ("load", "load(a, [row, col])"),
+    ("load_transform", "load_transform(b, [row, col])"),
+    ("load_transpose", "load_transpose(b, [row, col])"),
+    ("prefetch_load", "prefetch_load::<rt<T, M, N>>(a, [row, col])"),
+    ("prefetch_load_coop", "prefetch_load_coop::<rt<T, M, N>>(a, [row, col], Peers::Row)"),
+    ("own_tile", "own_tile::<M, N>(c, Snake(8))"),
+    ("store", "store(c, &tile, at)"),
+    ("store_at", "store_at(c, &tile, [row, col])"),
+    ("mma_AB", "mma_AB(&mut acc, &a, &b)"),
+    ("mma_ABt", "mma_ABt(&mut acc, &a, &b)"),
+    ("subgroup_id", "subgroup_id()"),
+    ("subgroup_row", "subgroup_row()"),
+    ("subgroup_col", "subgroup_col()"),
+];
+
+/// Every method, with its form.
+pub const METHODS: &[(&str, &str)] = &[
+    ("batch", "g.batch()"),
+    ("depth", "g.depth()"),
+    ("rows", "g.rows()"),
+    ("cols", "g.cols()"),
+    ("pitch", "g.pitch()"),
+    ("row", "at.row()"),
+    ("col", "at.col()"),
+    ("outside", "at.outside()"),
+    ("row_tiles", "g.row_tiles(BM)"),
+    ("col_tiles", "g.col_tiles(BN)"),
+    ("to", "tile.to::<T>()"),
+    ("scale", "tile.scale(s)"),
+    ("min", "x.min(y)"),
+    ("max", "x.max(y)"),
+];
+
+fn nearest(name: &str, among: &[(&'static str, &'static str)]) -> Option<(&'static str, &'static str)> {
+    among
+        .iter()
+        .map(|entry| (strsim::damerau_levenshtein(&name.to_lowercase(), &entry.0.to_lowercase()), *entry))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= 3)
+        .map(|(_, entry)| entry)
+}
+
+impl Parser<'_> {
+    fn arguments<T>(&mut self, span: Span, form: &str, found: impl core::fmt::Display) -> Option<T> {
+        self.diags.push(Code::Arguments, span, format!("the form is `{form}`; {found}"), "");
+        None
+    }
+
+    /// Parses a call of an op.
+    pub fn call(&mut self, c: &ExprCall) -> Option<Expr> {
+        let SynExpr::Path(p) = &*c.func else {
+            return self.refuse(c.func.span(), "calling a computed function", "call an op by its name");
+        };
+        let name = path_name(&p.path)?.clone();
+        let text = name.to_string();
+        let Some((_, form)) = OPS.iter().find(|(n, _)| *n == text) else {
+            let help = match nearest(&text, OPS) {
+                Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
+                None => {
+                    let all: Vec<&str> = OPS.iter().map(|(n, _)| *n).collect();
+                    format!("the ops are {}", all.join(", "))
+                }
+            };
+            self.diags.push(Code::UnknownOp, name.span(), format!("`{text}` is not an op of the kernel language"), help);
+            return None;
+        };
+        let generics: Vec<&GenericArgument> = match p.path.segments.last().map(|s| &s.arguments) {
+            Some(PathArguments::AngleBracketed(a)) => a.args.iter().collect(),
+            _ => vec![],
+        };
+        let op = self.call_op(&name, &text, form, &generics, &c.args)?;
+        Some(self.expr(name.span(), ExprKind::Call(Box::new(Call { name, op }))))
+    }
+
+    fn call_op(
+        &mut self,
+        name: &Ident,
+        text: &str,
+        form: &str,
+        generics: &[&GenericArgument],
+        args: &Punctuated<SynExpr, Token![,]>,
+    ) -> Option<CallOp> {
+        let span = name.span();
+        let count = match text {
+            "zeros" | "subgroup_id" | "subgroup_row" | "subgroup_col" => 0,
+            "load" | "load_transform" | "load_transpose" | "prefetch_load" | "own_tile" => 2,
+            _ => 3,
+        };
+        if args.len() != count {
+            return self.arguments(span, form, format_args!("here it has {} arguments", args.len()));
+        }
+        if let Some(place) = Place::ALL.iter().find(|p| p.name() == text) {
+            return Some(CallOp::Place(*place));
+        }
+        if let Some(load) = LoadForm::ALL.iter().find(|f| f.name() == text) {
+            if let Some(extra) = generics.first() {
+                return self.arguments(extra.span(), form, "the tile's type is written on the `let`, not here");
+            }
+            let global = self.global(&args[0], form)?;
+            let at = self.at(&args[1], form)?;
+            return Some(CallOp::Load { form: *load, global, at });
+        }
+        match text {
+            "zeros" => Some(CallOp::Zeros),
+            "own_tile" => {
+                let [rows, cols] = generics else {
+                    return self.arguments(span, form, "the tile's rows and columns are missing");
+                };
+                let rows = parse_size(rows, self.generics, self.diags);
+                let cols = parse_size(cols, self.generics, self.diags);
+                let global = self.global(&args[0], form)?;
+                let (snake, order_span) = self.order(&args[1], form)?;
+                Some(CallOp::OwnTile { rows: rows?, cols: cols?, global, snake, order_span })
+            }
+            "prefetch_load" | "prefetch_load_coop" => {
+                let [GenericArgument::Type(tile)] = generics else {
+                    return self.arguments(span, form, "the tile's type is missing");
+                };
+                let tile = parse_tile(tile, self.generics, self.diags);
+                let global = self.global(&args[0], form);
+                let at = self.at(&args[1], form);
+                let peers = match args.get(2) {
+                    None => None,
+                    Some(e) => Some(self.peers(e, form)?),
+                };
+                Some(CallOp::Prefetch { tile: tile?, global: global?, at: at?, peers })
+            }
+            "store" | "store_at" => {
+                let global = self.global(&args[0], form);
+                let tile = self.tile_ref(&args[1], form);
+                let at = self.at(&args[2], form);
+                Some(CallOp::Store { global: global?, tile: tile?, at: at?, owned: text == "store" })
+            }
+            _ => {
+                let acc = match &args[0] {
+                    SynExpr::Reference(r) if r.mutability.is_some() => match strip(&r.expr) {
+                        SynExpr::Path(p) => p.path.get_ident().cloned(),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let Some(acc) = acc else {
+                    return self.arguments(args[0].span(), form, "the accumulator is `&mut` and a variable");
+                };
+                let a = self.tile_ref(&args[1], form);
+                let b = self.tile_ref(&args[2], form);
+                Some(CallOp::Mma { acc, a: a?, b: b?, transposed: text == "mma_ABt" })
+            }
+        }
+    }
+
+    fn global(&mut self, e: &SynExpr, form: &str) -> Option<Ident> {
+        let inner = match strip(e) {
+            SynExpr::Reference(r) => strip(&r.expr),
+            other => other,
+        };
+        if let SynExpr::Path(p) = inner
+            && let Some(ident) = p.path.get_ident()
+        {
+            return Some(ident.clone());
+        }
+        self.arguments(e.span(), form, "the tensor is a `gl` parameter of the kernel, by name")
+    }
+
+    fn tile_ref(&mut self, e: &SynExpr, form: &str) -> Option<Expr> {
+        let SynExpr::Reference(r) = strip(e) else {
+            return self.arguments(e.span(), form, "a tile is passed by reference: `&x`");
+        };
+        self.parse_expr(&r.expr)
+    }
+
+    fn peers(&mut self, e: &SynExpr, form: &str) -> Option<(Peers, Span)> {
+        if let SynExpr::Path(p) = strip(e)
+            && let Some(name) = path_name(&p.path)
+        {
+            if name == "Row" {
+                return Some((Peers::Row, name.span()));
+            }
+            if name == "Col" {
+                return Some((Peers::Col, name.span()));
+            }
+        }
+        self.arguments(e.span(), form, "who shares the tile is `Peers::Row` (same left operand) or `Peers::Col` (same right operand)")
+    }
+
+    fn order(&mut self, e: &SynExpr, form: &str) -> Option<(Option<Expr>, Span)> {
+        match strip(e) {
+            SynExpr::Path(p) if path_name(&p.path).is_some_and(|n| n == "Linear") => Some((None, p.path.span())),
+            SynExpr::Call(c) if c.args.len() == 1 => {
+                let snake = match &*c.func {
+                    SynExpr::Path(p) => path_name(&p.path).filter(|n| *n == "Snake"),
+                    _ => None,
+                };
+                let Some(name) = snake else {
+                    return self.arguments(c.func.span(), form, "the order is `Linear` or `Snake(width)`");
+                };
+                let width = self.parse_expr(&c.args[0])?;
+                Some((Some(width), name.span()))
+            }
+            other => self.arguments(other.span(), form, "the order is `Linear` or `Snake(width)`"),
+        }
+    }
+
+    fn at(&mut self, e: &SynExpr, form: &str) -> Option<At> {
+        match strip(e) {
+            SynExpr::Array(a) => {
+                let span = a.bracket_token.span.open();
+                if a.elems.len() != 2 && a.elems.len() != 4 {
+                    return self.arguments(
+                        span,
+                        form,
+                        format_args!("a coordinate is [row, col] or [batch, depth, row, col]; here it has {} parts", a.elems.len()),
+                    );
+                }
+                let coords: Vec<Option<Expr>> = a.elems.iter().map(|e| self.parse_expr(e)).collect();
+                Some(At::List { coords: coords.into_iter().collect::<Option<_>>()?, elements: false, span })
+            }
+            SynExpr::Call(c) if c.args.len() == 1 => {
+                let is_elements = match &*c.func {
+                    SynExpr::Path(p) => path_name(&p.path).is_some_and(|n| n == "elements"),
+                    _ => false,
+                };
+                if !is_elements {
+                    return self.arguments(c.func.span(), form, "a coordinate is a list, `elements([..])` or the value of `own_tile`");
+                }
+                match self.at(&c.args[0], form)? {
+                    At::List { coords, span, .. } => Some(At::List { coords, elements: true, span }),
+                    At::Own(name) => self.arguments(name.span(), form, "`elements` takes a list"),
+                }
+            }
+            SynExpr::Path(p) if p.path.get_ident().is_some() => p.path.get_ident().cloned().map(At::Own),
+            other => self.arguments(other.span(), form, "a coordinate is a list, `elements([..])` or the value of `own_tile`"),
+        }
+    }
+
+    /// Parses a method call.
+    pub fn method(&mut self, m: &ExprMethodCall) -> Option<Expr> {
+        let text = m.method.to_string();
+        let span = m.method.span();
+        let Some((_, form)) = METHODS.iter().find(|(n, _)| *n == text) else {
+            let help = if text.starts_with("wrapping_") {
+                "scalar arithmetic always wraps; use the operator".to_string()
+            } else {
+                match nearest(&text, METHODS) {
+                    Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
+                    None => "the methods are those of `gl`, of `own_tile`'s value, `.to::<T>()`, `.scale(s)`, `.min(y)`, `.max(y)`".into(),
+                }
+            };
+            self.diags.push(Code::UnknownOp, span, format!("`.{text}()` is not a method of the kernel language"), help);
+            return None;
+        };
+        let count = usize::from(matches!(text.as_str(), "row_tiles" | "col_tiles" | "scale" | "min" | "max"));
+        if m.args.len() != count {
+            return self.arguments(span, form, format_args!("here it has {} arguments", m.args.len()));
+        }
+        let receiver = self.parse_expr(&m.receiver)?;
+        let method = match text.as_str() {
+            "row_tiles" | "col_tiles" => {
+                let Some(size) = self.size(&m.args[0]) else {
+                    return self.arguments(m.args[0].span(), form, "the tile size is a `const` parameter or a literal");
+                };
+                Method::Tiles(text == "row_tiles", size)
+            }
+            "outside" => Method::Outside,
+            "to" => {
+                let dtype = match &m.turbofish {
+                    Some(t) if t.args.len() == 1 => match &t.args[0] {
+                        GenericArgument::Type(ty) => Some(parse_dtype(ty, self.generics, self.diags)?),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                match dtype {
+                    Some(dtype) => Method::To(dtype),
+                    None => return self.arguments(span, form, "the element type is missing"),
+                }
+            }
+            "scale" => Method::Scale(Box::new(self.parse_expr(&m.args[0])?)),
+            "min" | "max" => {
+                let op = if text == "min" { Binary::Min } else { Binary::Max };
+                let other = self.parse_expr(&m.args[0])?;
+                return Some(self.expr(span, ExprKind::Binary(op, Box::new(receiver), Box::new(other))));
+            }
+            _ => Method::Part,
+        };
+        Some(self.expr(span, ExprKind::Method { receiver: Box::new(receiver), method, name: m.method.clone() }))
+    }
+}

@@ -1,0 +1,392 @@
+//! Owns the executable copy of a kernel body: the tree of `ast` printed back as Rust in which every op, type
+//! and scalar operation has an absolute path, so that no name in the user's scope can change its meaning.
+//!
+//! *Guarantees*: the copy means on the host what the IR means on a device; every token carries the span of the
+//! user's token, so what rustc says about the copy points at the source. Behind each `let` without a written
+//! type stands a witness of the inferred one. *Not here*: what surrounds the body (`expand`).
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use crate::ast::{At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, SizeExpr, SizeRef, Stmt, TileRef, TypeRef};
+use crate::infer::SymType;
+use tile_ir::ir::Peers;
+use tile_ir::scalar::{Binary, Unary};
+use tile_ir::types::{DType, Role, ScalarType};
+
+/// Prints a body.
+pub struct Printer<'a> {
+    /// Path of the module through which generated code names everything.
+    pub private: &'a TokenStream,
+    /// Inferred types of `let` values by expression id.
+    pub witnesses: &'a BTreeMap<u32, SymType>,
+}
+
+fn ident(name: &str, span: Span) -> Ident {
+    Ident::new(name, span)
+}
+
+/// The path of a scalar type.
+pub fn scalar_path(ty: ScalarType, span: Span) -> TokenStream {
+    let name = ident(ty.name(), span);
+    quote_spanned! { span => ::core::primitive::#name }
+}
+
+/// The name of the hidden context argument.
+pub fn context() -> Ident {
+    Ident::new("__cx", Span::mixed_site())
+}
+
+impl Printer<'_> {
+    /// An element type.
+    pub fn dtype(&self, dtype: &DTypeRef) -> TokenStream {
+        match dtype {
+            DTypeRef::Param(name) => quote!(#name),
+            DTypeRef::Fixed(d, span) => self.fixed_dtype(*d, *span),
+        }
+    }
+
+    /// An element type by value.
+    pub fn fixed_dtype(&self, dtype: DType, span: Span) -> TokenStream {
+        let private = self.private;
+        match dtype {
+            DType::F32 => scalar_path(ScalarType::F32, span),
+            DType::Bf16 | DType::F16 => {
+                let name = ident(dtype.name(), span);
+                quote_spanned! { span => #private::#name }
+            }
+        }
+    }
+
+    fn size(&self, size: &SizeRef) -> TokenStream {
+        match size {
+            SizeRef::Param(name) => quote!(#name),
+            SizeRef::Literal(v, span) => {
+                let mut lit = Literal::u64_unsuffixed(*v);
+                lit.set_span(*span);
+                quote!(#lit)
+            }
+        }
+    }
+
+    fn role(&self, role: Role, span: Span) -> TokenStream {
+        let private = self.private;
+        let name = ident(role.name(), span);
+        quote_spanned! { span => #private::#name }
+    }
+
+    fn tile(&self, t: &TileRef) -> TokenStream {
+        let (dtype, rows, cols) = (self.dtype(&t.dtype), self.size(&t.rows), self.size(&t.cols));
+        let role = self.role(t.role.role, t.role.span);
+        let private = self.private;
+        let rt = ident("rt", t.span);
+        quote! { #private::#rt<#dtype, #rows, #cols, #role> }
+    }
+
+    fn sym(&self, ty: &SymType, span: Span) -> TokenStream {
+        let private = self.private;
+        match ty {
+            SymType::Scalar(s) => scalar_path(*s, span),
+            SymType::Tile(t) => {
+                let (dtype, rows, cols) = (self.dtype(&t.dtype), self.size(&t.rows), self.size(&t.cols));
+                let role = self.role(t.role, span);
+                quote_spanned! { span => #private::rt<#dtype, #rows, #cols, #role> }
+            }
+            SymType::Own(rows, cols) => {
+                let (rows, cols) = (self.size(rows), self.size(cols));
+                quote_spanned! { span => #private::Own<#rows, #cols> }
+            }
+        }
+    }
+
+    /// Prints a block with its braces.
+    pub fn block(&self, block: &Block) -> TokenStream {
+        let stmts = block.stmts.iter().map(|s| self.stmt(s));
+        let tail = block.tail.as_ref().map(|e| self.expr(e));
+        quote! { { #(#stmts)* #tail } }
+    }
+
+    fn stmt(&self, stmt: &Stmt) -> TokenStream {
+        let private = self.private;
+        match stmt {
+            Stmt::Let { name, mutable, ty, value } => {
+                let mutable = mutable.then(|| quote!(mut));
+                let written = match ty {
+                    None => None,
+                    Some(TypeRef::Scalar(s, span)) => Some(scalar_path(*s, *span)),
+                    Some(TypeRef::Tile(t)) => Some(self.tile(t)),
+                    Some(TypeRef::Own(rows, cols, span)) => {
+                        Some(self.sym(&SymType::Own(rows.clone(), cols.clone()), *span))
+                    }
+                };
+                let written = written.map(|t| quote!(: #t));
+                let witness = self.witnesses.get(&value.id).map(|sym| {
+                    let span = name.span();
+                    let ty = self.sym(sym, span);
+                    quote_spanned! { span => #private::witness::<#ty>(&#name); }
+                });
+                let value = self.expr(value);
+                quote! { let #mutable #name #written = #value; #witness }
+            }
+            Stmt::Assign { name, op, value } => {
+                let value = self.expr(value);
+                match op {
+                    None => quote! { #name = #value; },
+                    Some(op) => {
+                        let f = ident(op.name(), name.span());
+                        quote! { #name = #private::scalar::#f(#name, #value); }
+                    }
+                }
+            }
+            Stmt::For { counter, lo, hi, step, body, span } => {
+                let (lo, hi, body) = (self.expr(lo), self.expr(hi), self.block(body));
+                let counter = counter.as_ref().map_or(quote!(_), |c| quote!(#c));
+                let range = match step {
+                    None => quote!(#lo..#hi),
+                    Some(e) => {
+                        let step = size_expr(e);
+                        quote!((#lo..#hi).step_by(#step))
+                    }
+                };
+                quote_spanned! { *span => for #counter in #range #body }
+            }
+            Stmt::Return(span) => quote_spanned! { *span => return; },
+            Stmt::Expr(e) => {
+                let e = self.expr(e);
+                quote! { #e; }
+            }
+        }
+    }
+
+    fn scalar_fn(&self, name: &str, span: Span, args: &[&Expr]) -> TokenStream {
+        let private = self.private;
+        let f = ident(name, span);
+        let args = args.iter().map(|e| self.expr(e));
+        quote! { #private::scalar::#f(#(#args),*) }
+    }
+
+    fn expr(&self, e: &Expr) -> TokenStream {
+        let span = e.span;
+        match &e.kind {
+            ExprKind::Int(v, suffix) => int(*v, *suffix, span),
+            ExprKind::Float(v) => {
+                let mut lit = Literal::f32_suffixed(v.abs());
+                lit.set_span(span);
+                if v.is_sign_negative() { quote!((-#lit)) } else { quote!(#lit) }
+            }
+            ExprKind::Bool(b) => {
+                let b = ident(if *b { "true" } else { "false" }, span);
+                quote!(#b)
+            }
+            ExprKind::Name(name) | ExprKind::Flag(name) => quote!(#name),
+            ExprKind::SizeCompare(op, a, b) => {
+                let (a, b) = (size_expr(a), size_expr(b));
+                let op: TokenStream = match op {
+                    tile_ir::scalar::Compare::Eq => quote!(==),
+                    tile_ir::scalar::Compare::Ne => quote!(!=),
+                    tile_ir::scalar::Compare::Lt => quote!(<),
+                    tile_ir::scalar::Compare::Le => quote!(<=),
+                    tile_ir::scalar::Compare::Gt => quote!(>),
+                    tile_ir::scalar::Compare::Ge => quote!(>=),
+                };
+                quote_spanned! { span => (#a #op #b) }
+            }
+            ExprKind::SizeCast(size, ty) => {
+                let (size, ty) = (size_expr(size), scalar_path(*ty, span));
+                quote_spanned! { span => (#size as #ty) }
+            }
+            ExprKind::Paren(inner) => {
+                let inner = self.expr(inner);
+                quote!((#inner))
+            }
+            ExprKind::Unary(op, inner) => match (op, &inner.kind) {
+                (Unary::Neg, ExprKind::Int(v, suffix)) => {
+                    let lit = int(*v, *suffix, inner.span);
+                    quote!((-#lit))
+                }
+                (op, _) => self.scalar_fn(op.name(), span, &[inner]),
+            },
+            ExprKind::Binary(op, a, b) => self.scalar_fn(op.name(), span, &[a, b]),
+            ExprKind::Logic(and, a, b) => {
+                let (a, b) = (self.expr(a), self.expr(b));
+                if *and { quote!((#a && #b)) } else { quote!((#a || #b)) }
+            }
+            ExprKind::Compare(op, a, b) => self.scalar_fn(op.name(), span, &[a, b]),
+            ExprKind::Cast(inner, ty, ty_span) => {
+                let private = self.private;
+                let path = scalar_path(*ty, *ty_span);
+                let value = match plain_int(inner) {
+                    // As inference does: a bare literal before `as` has the integer type it is converted to.
+                    Some((v, None)) if ty.is_integer() => int(v, Some(*ty), inner.span),
+                    Some(_) | None => self.expr(inner),
+                };
+                let cast = ident("cast", span);
+                quote! { #private::scalar::#cast::<#path>(#value) }
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::If { cond, then, otherwise } => {
+                let (cond, then) = (self.expr(cond), self.block(then));
+                let otherwise = otherwise.as_ref().map(|b| {
+                    let b = self.block(b);
+                    quote!(else #b)
+                });
+                quote! { if #cond #then #otherwise }
+            }
+            ExprKind::Method { receiver, method, name } => self.method(receiver, method, name),
+            ExprKind::Call(call) => self.call(call),
+        }
+    }
+
+    fn method(&self, receiver: &Expr, method: &Method, name: &Ident) -> TokenStream {
+        let receiver = self.expr(receiver);
+        match method {
+            Method::Part | Method::Outside => quote!(#receiver.#name()),
+            Method::Tiles(_, size) => {
+                let size = size_expr(size);
+                quote!(#receiver.#name(#size))
+            }
+            Method::To(dtype) => {
+                let dtype = self.dtype(dtype);
+                quote!(#receiver.#name::<#dtype>())
+            }
+            Method::Scale(by) => {
+                let by = self.expr(by);
+                quote!(#receiver.#name(#by))
+            }
+        }
+    }
+
+    fn at(&self, at: &At) -> TokenStream {
+        let private = self.private;
+        match at {
+            At::Own(name) => quote!(#name),
+            At::List { coords, elements, span } => {
+                let coords = coords.iter().map(|c| match plain_int(c) {
+                    Some((v, None)) => int(v, Some(ScalarType::U32), c.span),
+                    Some(_) | None => self.expr(c),
+                });
+                let list = quote_spanned! { *span => [#(#coords),*] };
+                if *elements { quote_spanned! { *span => #private::elements(#list) } } else { list }
+            }
+        }
+    }
+
+    fn call(&self, call: &Call) -> TokenStream {
+        let private = self.private;
+        let name = &call.name;
+        let span = name.span();
+        match &call.op {
+            CallOp::Zeros => quote! { #private::ops::memory::#name() },
+            CallOp::Place(place) => {
+                let (f, cx) = (ident(&format!("{}_in", place.name()), span), context());
+                quote! { #private::ops::place::#f(#cx) }
+            }
+            CallOp::OwnTile { rows, cols, global, snake, order_span } => {
+                let (rows, cols, cx) = (self.size(rows), self.size(cols), context());
+                let order = match snake {
+                    None => quote_spanned! { *order_span => #private::Linear },
+                    Some(width) => {
+                        let width = self.expr(width);
+                        quote_spanned! { *order_span => #private::Snake(#width) }
+                    }
+                };
+                let f = ident("own_tile_in", span);
+                quote! { #private::ops::place::#f::<#rows, #cols>(#cx, #global, #order) }
+            }
+            CallOp::Load { global, at, .. } => {
+                let at = self.at(at);
+                quote! { #private::ops::memory::#name(#global, #at) }
+            }
+            CallOp::Prefetch { tile, global, at, peers } => {
+                let (tile, at) = (self.tile(tile), self.at(at));
+                match peers {
+                    None => quote! { #private::ops::memory::#name::<#tile>(#global, #at) },
+                    Some((peers, span)) => {
+                        let cx = context();
+                        let who = ident(
+                            match peers {
+                                Peers::Row => "Row",
+                                Peers::Col => "Col",
+                            },
+                            *span,
+                        );
+                        let f = ident("prefetch_load_coop_in", name.span());
+                        quote! { #private::ops::memory::#f::<#tile>(#cx, #global, #at, #private::Peers::#who) }
+                    }
+                }
+            }
+            CallOp::Store { global, tile, at, owned } => {
+                let (tile, at) = (self.expr(tile), self.at(at));
+                let call = quote! { #private::ops::memory::#name(#global, &#tile, #at) };
+                if *owned { call } else { quote_spanned! { span => unsafe { #call } } }
+            }
+            CallOp::Mma { acc, a, b, .. } => {
+                let (a, b) = (self.expr(a), self.expr(b));
+                quote! { #private::ops::mma::#name(&mut #acc, &#a, &#b) }
+            }
+        }
+    }
+}
+
+/// A bare integer literal, through parentheses.
+fn plain_int(e: &Expr) -> Option<(u64, Option<ScalarType>)> {
+    match &e.kind {
+        ExprKind::Int(v, suffix) => Some((*v, *suffix)),
+        ExprKind::Paren(inner) => plain_int(inner),
+        ExprKind::Float(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Name(_)
+        | ExprKind::Flag(_)
+        | ExprKind::SizeCompare(..)
+        | ExprKind::SizeCast(..)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Logic(..)
+        | ExprKind::Compare(..)
+        | ExprKind::Cast(..)
+        | ExprKind::Block(_)
+        | ExprKind::If { .. }
+        | ExprKind::Method { .. }
+        | ExprKind::Call(_) => None,
+    }
+}
+
+fn int(v: u64, suffix: Option<ScalarType>, span: Span) -> TokenStream {
+    let mut lit = match suffix {
+        Some(ScalarType::U64) => Literal::u64_suffixed(v),
+        Some(ScalarType::U32) if u32::try_from(v).is_ok() => Literal::u32_suffixed(v as u32),
+        Some(ScalarType::I32) if i32::try_from(v).is_ok() => Literal::i32_suffixed(v as i32),
+        Some(ScalarType::U32 | ScalarType::I32 | ScalarType::F32 | ScalarType::Bool) | None => Literal::u64_unsuffixed(v),
+    };
+    lit.set_span(span);
+    quote!(#lit)
+}
+
+/// A size expression as plain `usize` arithmetic.
+pub fn size_expr(e: &SizeExpr) -> TokenStream {
+    match e {
+        SizeExpr::Param(name) => quote!(#name),
+        SizeExpr::Literal(v, span) => {
+            let mut lit = Literal::u64_unsuffixed(*v);
+            lit.set_span(*span);
+            quote!(#lit)
+        }
+        SizeExpr::Op(op, a, b, span) => {
+            let (a, b) = (size_expr(a), size_expr(b));
+            let op: TokenStream = match op {
+                Binary::Add => quote!(+),
+                Binary::Sub => quote!(-),
+                Binary::Mul => quote!(*),
+                Binary::Div => quote!(/),
+                Binary::Rem => quote!(%),
+                // `Parser::size` builds no others.
+                Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr | Binary::Min | Binary::Max => {
+                    quote!(&)
+                }
+            };
+            quote_spanned! { *span => (#a #op #b) }
+        }
+    }
+}

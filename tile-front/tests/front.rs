@@ -1,0 +1,209 @@
+//! Front-end tests on token streams: what is accepted, what the IR is, which rule refuses what.
+
+use proc_macro2::TokenStream;
+
+const GEMM_ATTR: &str = "instances(<bf16, bf16, 32, 64, 32, false, true; subgroups = (8, 4)>, <f16, f32, 16, 32, 16, true, false; subgroups = (4, 4)>)";
+const GEMM: &str = "
+pub fn gemm<A: MmaInput, C: Element, const BM: usize, const BN: usize, const BK: usize, const TRANS_B: bool, const PREFETCH: bool>(
+    c: &mut gl<C>, a: &gl<A>, b: &gl<A>, ahead: u32,
+) {
+    let at = own_tile::<BM, BN>(c, Snake(8));
+    if at.outside() { return; }
+    let mut acc: rt<f32, BM, BN, Acc> = zeros();
+    for k in 0..a.col_tiles(BK) {
+        let x: rt<A, BM, BK> = load(a, [at.batch(), at.depth(), at.row(), k]);
+        if PREFETCH {
+            prefetch_load_coop::<rt<A, BM, BK>>(a, [at.batch(), at.depth(), at.row(), k + ahead], Peers::Row);
+        }
+        if TRANS_B {
+            let y: rt<A, BK, BN, VnniT> = load_transpose(b, [at.batch(), at.depth(), at.col(), k]);
+            mma_ABt(&mut acc, &x, &y);
+        } else {
+            let y: rt<A, BK, BN, Vnni> = load_transform(b, [at.batch(), at.depth(), k, at.col()]);
+            mma_AB(&mut acc, &x, &y);
+        }
+    }
+    let out = acc.to::<C>();
+    store(c, &out, at);
+}";
+
+fn compile(attr: &str, source: &str) -> Result<Vec<tile_front::Compiled>, Vec<String>> {
+    tile_front::compile_source(attr, source)
+}
+
+/// Compiles `fn k<const M: usize>(c: &mut gl<f32>, a: &gl<bf16>, n: u32, x: f32)` with the body, for M = 16.
+fn body(text: &str) -> Result<Vec<tile_front::Compiled>, Vec<String>> {
+    let source = format!("fn k<const M: usize>(c: &mut gl<f32>, a: &gl<bf16>, n: u32, x: f32) {{ {text} }}");
+    compile("instances(<16; subgroups = (1, 1)>)", &source)
+}
+
+const OWN: &str = "let at = own_tile::<M, 16>(c, Linear); let mut acc: rt<f32, M, 16, Acc> = zeros();";
+
+fn refused(text: &str, code: &str) -> String {
+    match body(text) {
+        Ok(_) => panic!("accepted, but {code} should refuse: {text}"),
+        Err(messages) => {
+            let all = messages.join("\n");
+            assert!(all.contains(&format!("[{code}]")), "{text}\nexpected {code}, got:\n{all}");
+            all
+        }
+    }
+}
+
+#[test]
+fn the_gemm_compiles_for_both_instances_with_the_expected_ir() {
+    let compiled = compile(GEMM_ATTR, GEMM).unwrap_or_else(|e| panic!("{}", e.join("\n")));
+    assert_eq!(compiled.len(), 2);
+    let text = compiled[0].kernel.kernel().to_string();
+    assert!(text.contains("prefetch_load_coop @1 32x32"), "{text}");
+    assert!(text.contains("load_transform @2"), "{text}");
+    assert!(!text.contains("load_transpose"), "the untaken static branch must leave no ops:\n{text}");
+    assert!(text.contains(": rt<f32, 32, 64, Acc>"), "{text}");
+    assert_eq!(compiled[0].kernel.facts().live_tile_bytes, 32 * 64 * 4 + 32 * 32 * 2 + 32 * 64 * 2);
+    let second = compiled[1].kernel.kernel().to_string();
+    assert!(second.contains("load_transpose @2") && !second.contains("prefetch"), "{second}");
+    let third = compile(GEMM_ATTR, GEMM).expect("it compiled before");
+    assert_eq!(text, third[0].kernel.kernel().to_string());
+}
+
+#[test]
+fn the_expansion_parses_as_rust_and_names_everything_absolutely() {
+    let attr: TokenStream = GEMM_ATTR.parse().expect("tokens");
+    let tokens = tile_front::tile_kernel(attr, GEMM.parse().expect("tokens"));
+    let file: syn::File = syn::parse2(tokens.clone()).expect("the expansion is Rust");
+    assert_eq!(file.items.len(), 2, "the function and its module");
+    let text = file.items.iter().map(|i| quote::quote!(#i).to_string()).nth(1).expect("module");
+    assert!(text.contains(":: tile_std :: __private :: ops :: memory :: load ("), "{text}");
+    assert!(text.contains("witness :: < :: tile_std :: __private :: rt < C , BM , BN , :: tile_std :: __private :: Row > > (& out)"));
+    assert!(!text.contains("compile_error"));
+}
+
+#[test]
+fn scalars_flow_through_loops_and_branches() {
+    let text = format!(
+        "{OWN} let mut i = 0u32; let mut s: f32 = 1.5; for j in (0..n).step_by(2) {{ if j > 3 && n != 7 {{ i += j; }} else {{ s = s * x; }} }} \
+         let t = if i < n {{ s.max(0.0) }} else {{ -s }}; let u = (i as f32 + t) / 2.0; if i == M as u32 {{ return; }} \
+         let v: rt<f32, M, 16, Acc> = zeros(); acc = v; store(c, &acc.scale(u), at);"
+    );
+    let compiled = body(&text).unwrap_or_else(|e| panic!("{}", e.join("\n")));
+    let ir = compiled[0].kernel.kernel().to_string();
+    assert!(ir.contains("step 2") && ir.contains("scale"), "{ir}");
+}
+
+#[test]
+fn constructs_outside_the_language_name_their_alternative() {
+    let cases = [
+        ("while n > 0 { }", "`for"),
+        ("loop { }", "`for"),
+        ("let f = |y| y;", "where it is used"),
+        ("match n { _ => {} }", "`if`"),
+        ("println!(\"x\");", "write the code out"),
+        ("let t = (n, n);", "separate variables"),
+        ("for i in 0..=n { }", "lo..hi + 1"),
+        ("for i in [1, 2] { }", "lo..hi"),
+        ("let y = a[0];", "load a tile"),
+        ("unsafe { }", "unsafe fn"),
+        ("let Some(z) = n else { return; };", "bind one variable"),
+        ("return n;", "return;"),
+        ("static X: u32 = 1;", "outside"),
+        ("let z = 1i64;", "u32, i32 or u64"),
+        ("let s = \"text\";", "numbers"),
+        ("let r = &n;", "directly"),
+        ("break;", "range"),
+        ("let z;", "give it a value"),
+    ];
+    for (text, help) in cases {
+        let all = refused(&format!("{OWN} {text} store(c, &acc, at);"), "T010");
+        assert!(all.contains(help), "{text}: no `{help}` in\n{all}");
+    }
+}
+
+#[test]
+fn every_rule_of_a_body_has_a_refusal() {
+    let own = |rest: &str| format!("{OWN} {rest}");
+    refused(&own("let y = load(a, [0, 0]); store(c, &acc, at);"), "T011");
+    refused(&own("let y: rt<bf16, {M / 2}, 16> = load(a, [0, 0]); store(c, &acc, at);"), "T012");
+    refused(&own("store(c, &acc.scale(SCALE), at);"), "T013");
+    refused(&own("store(c, &acc.scale(crate::SCALE), at);"), "T013");
+    let near = refused(&own("prefetch_laod::<rt<bf16, M, 16>>(a, [0, 0]); store(c, &acc, at);"), "T014");
+    assert!(near.contains("did you mean `prefetch_load`"), "{near}");
+    refused(&own("let y: rt<bf16, M, 16> = load(a); store(c, &acc, at);"), "T015");
+    refused(&own("let y: rt<bf16, M, 16> = load(n, [0, 0]); store(c, &acc, at);"), "T015");
+    refused(&own("let y: u32 = x; store(c, &acc, at);"), "T016");
+    refused(&own("let y = n + x; store(c, &acc, at);"), "T016");
+    refused(&own("let y = M; store(c, &acc, at);"), "T016");
+    refused(&own("let y = 5; store(c, &acc, at);"), "T017");
+    refused(&own("let y: u32 = 5000000000; store(c, &acc, at);"), "T017");
+    refused(&own("let y: rt<bf16, 12, 16> = load(a, [0, 0]); store(c, &acc, at);"), "T020");
+    refused(&own("let y: rt<bf16, 8, 16, Vnni> = load_transform(a, [0, 0]); store(c, &acc, at);"), "T020");
+    refused(
+        &own("let y: rt<f32, 64, 64, Acc> = zeros(); let z: rt<bf16, 32, 64> = load(a, [0, 0]); store(c, &acc, at); let w = y.to::<f32>(); let q = z.to::<f32>();"),
+        "T021",
+    );
+    refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); mma_AB(&mut acc, &p, &p); store(c, &acc, at);"), "T022");
+    refused(
+        &own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let q: rt<bf16, 16, 16, VnniT> = load_transpose(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);"),
+        "T022",
+    );
+    refused(
+        &own("let p: rt<bf16, M, 32> = load(a, [0, 0]); let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);"),
+        "T023",
+    );
+    refused(&own("store(c, &acc, [0, 0]);"), "T027");
+    refused(&own("store_at(c, &acc, [0, 0]);"), "T027");
+    refused(&own("let p: rt<f32, M, 16> = load(c, [0, 0]); store(c, &p, at);"), "T028");
+    refused(&own("let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); let r = q.to::<f32>(); store(c, &acc, at);"), "T029");
+    refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); store(c, &p, at);"), "T030");
+    refused(&own("let q: rt<f32, 16, 16, Vnni> = load_transform(c, at); store(c, &acc, at);"), "T031");
+    refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let r = p.scale(x); store(c, &acc, at);"), "T032");
+    refused("let p: rt<bf16, M, 16> = load(a, [0, 0]);", "T006");
+    refused(&own("let again = own_tile::<M, 16>(c, Linear); store(c, &acc, at);"), "T006");
+}
+
+#[test]
+fn declarations_and_attributes_are_checked() {
+    let fails = |attr: &str, source: &str, code: &str| match compile(attr, source) {
+        Ok(_) => panic!("accepted: {attr} {source}"),
+        Err(m) => assert!(m.join("\n").contains(code), "expected {code}: {}", m.join("\n")),
+    };
+    let one = "instances(<16; subgroups = (1, 1)>)";
+    let good = "fn k<const M: usize>(c: &mut gl<f32>) { let at = own_tile::<M, 16>(c, Linear); let z: rt<f32, M, 16> = zeros(); store(c, &z, at); }";
+    assert!(compile(one, good).is_ok());
+    fails("", good, "T002");
+    fails("instances()", good, "T002");
+    fails("instances(<16>)", good, "T002");
+    fails("instances(<N; subgroups = (1, 1)>)", good, "T003");
+    fails("instances(<16, 32; subgroups = (1, 1)>)", good, "T003");
+    fails("instances(<16; subgroups = (1, 1)>, <16; subgroups = (2, 1)>)", good, "T004");
+    fails("instances(<16; subgroups = (8, 8)>)", good, "T002");
+    fails("instances(<16; subgroups = (0, 4)>)", good, "T002");
+    fails("instance(<16; subgroups = (1, 1)>)", good, "T002");
+    fails(one, "fn k<const M: usize>(c: &mut gl<f32>) -> u32 { 1 }", "T001");
+    fails(one, "async fn k<const M: usize>(c: &mut gl<f32>) { }", "T001");
+    fails(one, "fn k<const M: usize>(c: &mut gl<f32>, v: Vec<f32>) { }", "T005");
+    fails(one, "fn k<const M: usize>(c: gl<f32>) { }", "T005");
+    fails(one, "fn k<const M: u32>(c: &mut gl<f32>) { }", "T003");
+    fails("instances(<f32; subgroups = (1, 1)>)", "fn k<A: MmaInput>(c: &mut gl<A>) { }", "T003");
+    fails("instances(<f32; subgroups = (1, 1)>)", "fn k<A: Copy>(c: &mut gl<A>) { }", "T003");
+    let derived = "fn k<const M: usize, const H: usize>(c: &mut gl<f32>) { let at = own_tile::<H, 16>(c, Linear); let z: rt<f32, H, 16> = zeros(); store(c, &z, at); }";
+    assert!(compile("derive(H = M / 2), instances(<16; subgroups = (1, 1)>)", derived).is_ok());
+    fails("derive(H = M - 32), instances(<16; subgroups = (1, 1)>)", derived, "T003");
+}
+
+#[test]
+fn nothing_panics_on_odd_input() {
+    for text in ["", "struct X;", "fn", "fn k(", "fn k() {}", "1 2 3", "pub enum E { A }", "fn k<'a>(self) {}", "impl X {}"] {
+        if let Ok(tokens) = text.parse::<TokenStream>() {
+            let out = tile_front::tile_kernel(TokenStream::new(), tokens).to_string();
+            assert!(out.contains("compile_error"), "{text}: {out}");
+        }
+    }
+    let deep = format!("{OWN} let y = {}n{}; store(c, &acc, at);", "(".repeat(300), ")".repeat(300));
+    assert!(body(&deep).is_err_and(|m| m.join("").contains("nest too deep")));
+    let minus = format!("{OWN} let y = {}n; store(c, &acc, at);", "-".repeat(5000));
+    assert!(body(&minus).is_err());
+    let sum = format!("{OWN} let y = n{}; store(c, &acc, at);", " + n".repeat(2000));
+    assert!(body(&sum).is_err_and(|m| m.join("").contains("nest too deep")));
+    let chain = format!("{OWN} {} {{ }} store(c, &acc, at);", "if n > 3 { } else ".repeat(500));
+    assert!(body(&chain).is_err_and(|m| m.join("").contains("nest too deep")));
+}
