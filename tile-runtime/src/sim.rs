@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use tile_sim::{Arg, Launch, Memory, Module};
+use tile_sim::{Arg, Hardware, Launch, Memory, Module, Options};
 
 use crate::contract::{InstanceInfo, ModuleInfo};
 use crate::device::XE_DEVICES;
@@ -82,7 +82,8 @@ impl SimDevice {
         if groups > 0 {
             let launch =
                 Launch { entry: info.entry, groups: [groups, 1, 1], local: [local, 1, 1], args: &words };
-            let counted = tile_sim::run(&module, &mut mapping.memory, &launch)
+            let recorded = Options { hardware: hardware(device), ..options.sim.cloned().unwrap_or_default() };
+            let counted = tile_sim::run_with(&module, &mut mapping.memory, &launch, &recorded)
                 .map_err(|source| LaunchError::Simulator { kernel, instance: name, source })?;
             counters = Some(counted);
             mapping.check_strays(plan, args)?;
@@ -149,6 +150,15 @@ impl fmt::Display for SimDevice {
             Some(model) => write!(f, "sim (modules for {model})"),
             None => f.write_str("sim (the first module of a kernel)"),
         }
+    }
+}
+
+/// The GPU generation of a device, which decides the block messages there are.
+fn hardware(xe_device: &str) -> Hardware {
+    match xe_device {
+        "bmg" | "lnl" | "ptl" => Hardware::Xe2,
+        "cri" => Hardware::Cri,
+        _ => Hardware::Pvc,
     }
 }
 

@@ -98,6 +98,10 @@ pub struct LaunchOptions<'a> {
     /// Is told (work-groups done, work-groups in total) now and then, from any thread; a later call may carry
     /// a smaller count.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+    /// What the simulator records, and how long it may run; ignored by other devices. The GPU generation it
+    /// checks messages for is always that of the module it runs.
+    #[cfg(feature = "sim")]
+    pub sim: Option<&'a tile_sim::Options>,
 }
 
 impl fmt::Debug for LaunchOptions<'_> {
