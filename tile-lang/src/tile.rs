@@ -8,7 +8,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 pub use crate::element::{Element, MmaInput, bf16, f16};
-use crate::role::Row;
+use crate::role::{Role, Row};
 use crate::simd::storage::Block;
 
 /// A register tile: `M` rows and `N` columns of `T`, in the role `L`.
@@ -47,39 +47,64 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     }
 }
 
-impl<T: Element, const M: usize, const N: usize, L: crate::role::Role> fmt::Debug for rt<T, M, N, L> {
+impl<T: Element, const M: usize, const N: usize, L: Role> fmt::Debug for rt<T, M, N, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "rt<{}, {M}, {N}, {}>", T::NAME, L::NAME)?;
         f.debug_list().entries(self.block.0.iter()).finish()
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl<T, const M: usize, const N: usize, L> Sealed for super::rt<T, M, N, L> {}
-    impl<const D: usize> Sealed for super::Dim<D> {}
+pub(crate) mod sealed {
+    /// Gives the ops the values of a tile.
+    pub trait Sealed {
+        /// The values, row after row.
+        fn values(&self) -> &[f32];
+        /// The values, row after row, to change.
+        fn values_mut(&mut self) -> &mut [f32];
+    }
 }
 
-/// A tile type, where an op needs one by name: `prefetch_load::<rt<bf16, 32, 32>>(..)`.
+impl<T, const M: usize, const N: usize, L> sealed::Sealed for rt<T, M, N, L> {
+    #[inline(always)]
+    fn values(&self) -> &[f32] {
+        self.block.0.as_flattened()
+    }
+
+    #[inline(always)]
+    fn values_mut(&mut self) -> &mut [f32] {
+        self.block.0.as_flattened_mut()
+    }
+}
+
+/// A tile type: any `rt`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tile type",
-    label = "not a tile type",
-    note = "name the tile like this: `rt<bf16, 32, 32>`"
+    message = "`{Self}` is not a tile",
+    label = "not a tile",
+    note = "a tile has the type `rt<T, ROWS, COLS, ROLE>`, where `ROLE` is `Row` unless written"
 )]
 pub trait Tile: sealed::Sealed {
     /// The element type.
     type Element: Element;
-    /// Rows and columns as a type.
+    /// The role.
+    type Role: Role;
+    /// Rows and columns as one type.
     type Extent;
+    /// Rows as a type.
+    type Rows;
+    /// Columns as a type.
+    type Cols;
     /// Rows.
     const ROWS: usize;
     /// Columns.
     const COLS: usize;
 }
 
-impl<T: Element, const M: usize, const N: usize, L> Tile for rt<T, M, N, L> {
+impl<T: Element, const M: usize, const N: usize, L: Role> Tile for rt<T, M, N, L> {
     type Element = T;
+    type Role = L;
     type Extent = Extent<M, N>;
+    type Rows = Dim<M>;
+    type Cols = Dim<N>;
     const ROWS: usize = M;
     const COLS: usize = N;
 }
@@ -90,51 +115,51 @@ pub struct Extent<const M: usize, const N: usize>;
 /// One extent of a tile as a type.
 pub struct Dim<const D: usize>;
 
-/// Never an extent. A second candidate for the shape rules keeps rustc from deriving one shape from the other
-/// and then reporting a bare `expected 32, found 64`.
+/// Never an extent or an element type. Being a second candidate for the rules below, it keeps rustc from
+/// deriving one operand's type from the other's and then reporting a bare `expected 32, found 64`.
 pub struct Unknown;
 
-/// The inner extents of a matrix multiply are equal.
+/// A's columns equal B's rows.
 #[diagnostic::on_unimplemented(
-    message = "A's columns must equal B's rows, but A has {COLS} columns and B has {ROWS} rows",
+    message = "A's columns must equal B's rows, but A's columns are `{Self}` and B's rows are `{B}`",
     label = "A's columns differ from B's rows",
     note = "A is M x K, B is K x N, the accumulator is M x N"
 )]
-pub trait InnerDim<B, const COLS: usize, const ROWS: usize>: sealed::Sealed {}
-impl<const K: usize> InnerDim<Dim<K>, K, K> for Dim<K> {}
+pub trait InnerDim<B> {}
+impl<const K: usize> InnerDim<Dim<K>> for Dim<K> {}
 #[diagnostic::do_not_recommend]
-impl<const K: usize, const C: usize, const R: usize> InnerDim<Unknown, C, R> for Dim<K> {}
+impl<const K: usize> InnerDim<Unknown> for Dim<K> {}
 
 /// The accumulator has A's rows.
 #[diagnostic::on_unimplemented(
-    message = "the accumulator's rows must equal A's rows, but it has {ACC} rows and A has {A}",
-    label = "the accumulator's rows differ from A's rows",
+    message = "the accumulator's rows must equal A's rows, but they are `{Acc}` and A's rows are `{Self}`",
+    label = "A's rows differ from the accumulator's rows",
     note = "A is M x K, B is K x N, the accumulator is M x N"
 )]
-pub trait AccumulatorRows<Other, const ACC: usize, const A: usize>: sealed::Sealed {}
-impl<const M: usize> AccumulatorRows<Dim<M>, M, M> for Dim<M> {}
+pub trait AccumulatorRows<Acc> {}
+impl<const M: usize> AccumulatorRows<Dim<M>> for Dim<M> {}
 #[diagnostic::do_not_recommend]
-impl<const M: usize, const C: usize, const A: usize> AccumulatorRows<Unknown, C, A> for Dim<M> {}
+impl<const M: usize> AccumulatorRows<Unknown> for Dim<M> {}
 
 /// The accumulator has B's columns.
 #[diagnostic::on_unimplemented(
-    message = "the accumulator's columns must equal B's columns, but it has {ACC} columns and B has {B}",
-    label = "the accumulator's columns differ from B's columns",
+    message = "the accumulator's columns must equal B's columns, but they are `{Acc}` and B's columns are `{Self}`",
+    label = "B's columns differ from the accumulator's columns",
     note = "A is M x K, B is K x N, the accumulator is M x N"
 )]
-pub trait AccumulatorCols<Other, const ACC: usize, const B: usize>: sealed::Sealed {}
-impl<const N: usize> AccumulatorCols<Dim<N>, N, N> for Dim<N> {}
+pub trait AccumulatorCols<Acc> {}
+impl<const N: usize> AccumulatorCols<Dim<N>> for Dim<N> {}
 #[diagnostic::do_not_recommend]
-impl<const N: usize, const C: usize, const B: usize> AccumulatorCols<Unknown, C, B> for Dim<N> {}
+impl<const N: usize> AccumulatorCols<Unknown> for Dim<N> {}
 
-/// Both operands of a matrix multiply have one element type.
+/// Both operands of a matrix multiply have one element type, and the matrix unit takes it.
 #[diagnostic::on_unimplemented(
     message = "no matrix instruction multiplies `{Self}` by `{B}`",
-    label = "A and B have different element types",
-    note = "load both operands from tensors of one element type, bf16 or f16"
+    label = "A's element type is not B's, or is not an operand type",
+    note = "both operands are `bf16`, or both are `f16`: load them from tensors of one type, or convert an f32 `Row` tile with `.to::<bf16>()`"
 )]
 pub trait SameOperand<B>: Element {}
-impl<T: Element> SameOperand<T> for T {}
+impl<T: MmaInput> SameOperand<T> for T {}
 #[diagnostic::do_not_recommend]
 impl<T: Element> SameOperand<Unknown> for T {}
 

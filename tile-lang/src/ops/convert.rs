@@ -6,8 +6,9 @@
 use crate::element::Element;
 use crate::role::{Convertible, Row, Scalable};
 use crate::tile::rt;
+use crate::tile::sealed::Sealed as _;
 
-impl<T: Element, const M: usize, const N: usize, L: Convertible> rt<T, M, N, L> {
+impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// Converts to a `Row` tile of `U`. An accumulator becomes a tile to store or to multiply again.
     ///
     /// ```
@@ -20,7 +21,10 @@ impl<T: Element, const M: usize, const N: usize, L: Convertible> rt<T, M, N, L> 
     /// assert_eq!(row.get(0, 0), 1.0);
     /// ```
     #[inline(never)]
-    pub fn to<U: Element>(&self) -> rt<U, M, N, Row> {
+    pub fn to<U: Element>(&self) -> rt<U, M, N, Row>
+    where
+        L: Convertible,
+    {
         rt::build(|tile| tile.rounded::<U>(self.values()))
     }
 
@@ -38,6 +42,7 @@ impl<T: Element, const M: usize, const N: usize, L: Convertible> rt<T, M, N, L> 
     pub fn scale(&self, factor: f32) -> rt<T, M, N, L>
     where
         T: Scalable,
+        L: Convertible,
     {
         rt::build(|tile| tile.scaled(self.values(), factor))
     }

@@ -9,6 +9,7 @@ use crate::global::{At, gl};
 use crate::launch::Cx;
 use crate::place::{Coordinate, Owned, Part, Peers, coop_part};
 use crate::role::{Loaded, Storable, Transformed, TransposedLoad, Zeroed};
+use crate::tile::sealed::Sealed as _;
 use crate::tile::{Extent, StoredIn, Tile, rt};
 
 /// Makes a tile of zeros.

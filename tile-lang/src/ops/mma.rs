@@ -3,10 +3,9 @@
 //! *Guarantees*: every element is a chain of fused multiply-adds in f32, K upward, so the result does not
 //! depend on the CPU. *Not here*: the chain's SIMD bodies (`simd`).
 
-use crate::element::{Element, MmaInput};
 use crate::role::{Accumulator, AccumulatorElement, LeftOperand, RightOperand, RightOperandT};
 use crate::simd;
-use crate::tile::{AccumulatorCols, AccumulatorRows, Dim, InnerDim, SameOperand, rt};
+use crate::tile::{AccumulatorCols, AccumulatorRows, InnerDim, SameOperand, Tile};
 
 /// Accumulates `acc += a * b`; `b` comes from `load_transform`, that is from a [K, N] tensor.
 ///
@@ -23,27 +22,16 @@ use crate::tile::{AccumulatorCols, AccumulatorRows, Dim, InnerDim, SameOperand, 
 /// ```
 #[allow(non_snake_case, reason = "the field's name: A times B")]
 #[inline]
-pub fn mma_AB<
-    TC: AccumulatorElement,
-    TA: MmaInput + SameOperand<TB>,
-    TB: MmaInput,
-    LC: Accumulator,
-    LA: LeftOperand,
-    LB: RightOperand,
-    const CM: usize,
-    const CN: usize,
-    const M: usize,
-    const AK: usize,
-    const BK: usize,
-    const N: usize,
->(
-    acc: &mut rt<TC, CM, CN, LC>,
-    a: &rt<TA, M, AK, LA>,
-    b: &rt<TB, BK, N, LB>,
-) where
-    Dim<AK>: InnerDim<Dim<BK>, AK, BK>,
-    Dim<CM>: AccumulatorRows<Dim<M>, CM, M>,
-    Dim<CN>: AccumulatorCols<Dim<N>, CN, N>,
+pub fn mma_AB<C: Tile, A: Tile, B: Tile>(acc: &mut C, a: &A, b: &B)
+where
+    A::Role: LeftOperand,
+    B::Role: RightOperand,
+    C::Role: Accumulator,
+    C::Element: AccumulatorElement,
+    A::Element: SameOperand<B::Element>,
+    A::Cols: InnerDim<B::Rows>,
+    A::Rows: AccumulatorRows<C::Rows>,
+    B::Cols: AccumulatorCols<C::Cols>,
 {
     accumulate(acc, a, b);
 }
@@ -65,50 +53,22 @@ pub fn mma_AB<
 /// ```
 #[allow(non_snake_case, reason = "the field's name: A times B transposed")]
 #[inline]
-pub fn mma_ABt<
-    TC: AccumulatorElement,
-    TA: MmaInput + SameOperand<TB>,
-    TB: MmaInput,
-    LC: Accumulator,
-    LA: LeftOperand,
-    LB: RightOperandT,
-    const CM: usize,
-    const CN: usize,
-    const M: usize,
-    const AK: usize,
-    const BK: usize,
-    const N: usize,
->(
-    acc: &mut rt<TC, CM, CN, LC>,
-    a: &rt<TA, M, AK, LA>,
-    b: &rt<TB, BK, N, LB>,
-) where
-    Dim<AK>: InnerDim<Dim<BK>, AK, BK>,
-    Dim<CM>: AccumulatorRows<Dim<M>, CM, M>,
-    Dim<CN>: AccumulatorCols<Dim<N>, CN, N>,
+pub fn mma_ABt<C: Tile, A: Tile, B: Tile>(acc: &mut C, a: &A, b: &B)
+where
+    A::Role: LeftOperand,
+    B::Role: RightOperandT,
+    C::Role: Accumulator,
+    C::Element: AccumulatorElement,
+    A::Element: SameOperand<B::Element>,
+    A::Cols: InnerDim<B::Rows>,
+    A::Rows: AccumulatorRows<C::Rows>,
+    B::Cols: AccumulatorCols<C::Cols>,
 {
     accumulate(acc, a, b);
 }
 
 /// Both multiplies are one on the host: a tile that was loaded transposed is K x N like the other.
 #[inline]
-fn accumulate<
-    TC: Element,
-    TA: Element,
-    TB: Element,
-    LC,
-    LA,
-    LB,
-    const CM: usize,
-    const CN: usize,
-    const M: usize,
-    const AK: usize,
-    const BK: usize,
-    const N: usize,
->(
-    acc: &mut rt<TC, CM, CN, LC>,
-    a: &rt<TA, M, AK, LA>,
-    b: &rt<TB, BK, N, LB>,
-) {
-    simd::mma([CM, CN, AK], acc.values_mut(), a.values(), b.values());
+fn accumulate<C: Tile, A: Tile, B: Tile>(acc: &mut C, a: &A, b: &B) {
+    simd::mma([C::ROWS, C::COLS, A::COLS], acc.values_mut(), a.values(), b.values());
 }

@@ -101,16 +101,4 @@ impl<T, const M: usize, const N: usize, L> rt<T, M, N, L> {
         // `Filled` for this very tile, so all M * N values are written.
         unsafe { tile.assume_init() }
     }
-
-    /// The values, row after row.
-    #[inline(always)]
-    pub(crate) fn values(&self) -> &[f32] {
-        self.block.0.as_flattened()
-    }
-
-    /// The values, row after row, to change.
-    #[inline(always)]
-    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
-        self.block.0.as_flattened_mut()
-    }
 }
