@@ -152,14 +152,14 @@ impl<const N: usize> AccumulatorCols<Dim<N>> for Dim<N> {}
 #[diagnostic::do_not_recommend]
 impl<const N: usize> AccumulatorCols<Unknown> for Dim<N> {}
 
-/// Both operands of a matrix multiply have one element type, and the matrix unit takes it.
+/// Both operands of a matrix multiply have one element type.
 #[diagnostic::on_unimplemented(
     message = "no matrix instruction multiplies `{Self}` by `{B}`",
-    label = "A's element type is not B's, or is not an operand type",
-    note = "both operands are `bf16`, or both are `f16`: load them from tensors of one type, or convert an f32 `Row` tile with `.to::<bf16>()`"
+    label = "A's element type differs from B's",
+    note = "load both operands from tensors of one element type: both bf16, or both f16"
 )]
 pub trait SameOperand<B>: Element {}
-impl<T: MmaInput> SameOperand<T> for T {}
+impl<T: Element> SameOperand<T> for T {}
 #[diagnostic::do_not_recommend]
 impl<T: Element> SameOperand<Unknown> for T {}
 

@@ -3,6 +3,7 @@
 //! *Guarantees*: every element is a chain of fused multiply-adds in f32, K upward, so the result does not
 //! depend on the CPU. *Not here*: the chain's SIMD bodies (`simd`).
 
+use crate::element::MmaInput;
 use crate::role::{Accumulator, AccumulatorElement, LeftOperand, RightOperand, RightOperandT};
 use crate::simd;
 use crate::tile::{AccumulatorCols, AccumulatorRows, InnerDim, SameOperand, Tile};
@@ -28,7 +29,7 @@ where
     B::Role: RightOperand,
     C::Role: Accumulator,
     C::Element: AccumulatorElement,
-    A::Element: SameOperand<B::Element>,
+    A::Element: MmaInput + SameOperand<B::Element>,
     A::Cols: InnerDim<B::Rows>,
     A::Rows: AccumulatorRows<C::Rows>,
     B::Cols: AccumulatorCols<C::Cols>,
@@ -59,7 +60,7 @@ where
     B::Role: RightOperandT,
     C::Role: Accumulator,
     C::Element: AccumulatorElement,
-    A::Element: SameOperand<B::Element>,
+    A::Element: MmaInput + SameOperand<B::Element>,
     A::Cols: InnerDim<B::Rows>,
     A::Rows: AccumulatorRows<C::Rows>,
     B::Cols: AccumulatorCols<C::Cols>,
