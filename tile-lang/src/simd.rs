@@ -16,6 +16,8 @@ mod avx2;
 mod avx512;
 pub(crate) mod portable;
 pub(crate) mod storage;
+#[cfg(test)]
+mod tests;
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
