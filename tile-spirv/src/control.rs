@@ -1,0 +1,621 @@
+//! Owns regions, branches and loops, and the values that kernel text names.
+//!
+//! A `for` counts its runs beforehand and becomes a loop that tests at its end, so it can neither overflow nor run
+//! forever. Up to three copies of a body are emitted from the same region: the first run, when an accumulator starts
+//! as zeros (the matrix instruction then reads a null operand instead of registers somebody had to clear);
+//! the interior runs, whose loads need no masks; and the runs that touch an untrusted edge (`edge`).
+//!
+//! *Guarantees*: structured control flow with merges; scalars are emitted when something needs them.
+//! *Not here*: single ops.
+
+use rspirv::spirv::Op as Inst;
+use tile_ir::ir::{Exit, Kernel, Op, OpKind, Region, ValueId};
+use tile_ir::scalar::Const;
+use tile_ir::types::{ScalarType, Type};
+
+use crate::LowerError;
+use crate::abi::Global;
+use crate::arith::{U32, U64};
+use crate::edge::Split;
+use crate::facts::Facts;
+use crate::lanes::Layout;
+use crate::module::{Emit, Id, Ty};
+
+/// What a kernel value is in the module.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A scalar.
+    Scalar(Id),
+    /// The chunks of a tile.
+    Tile(Vec<Id>),
+    /// The counter of the loop at this depth, made when something asks for it.
+    Counter(usize),
+}
+
+/// How a load treats the last column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    /// The load tests whether it crosses.
+    Test,
+    /// The loop's bounds exclude a crossing.
+    Never,
+    /// The load may cross in any run.
+    Mask,
+}
+
+/// How control leaves a region.
+pub(crate) enum End {
+    /// It goes on, with these values.
+    Yield(Vec<ValueId>),
+    /// The kernel has ended.
+    Return,
+}
+
+/// A loop being emitted.
+struct Loop {
+    first: Id,
+    ty: Ty,
+    /// Multiples of the counter kept as induction variables: scale, phi, value before the loop.
+    inductions: Vec<(u32, Id, Id)>,
+}
+
+/// The state of lowering one kernel.
+pub(crate) struct Lowering<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) facts: Facts<'a>,
+    pub(crate) e: Emit,
+    pub(crate) globals: Vec<Option<Global>>,
+    /// Loads of the innermost loop whose edge the loop's split takes care of.
+    pub(crate) split: Option<(Split, Edge)>,
+    /// True once a scalar f32 division was emitted.
+    pub(crate) divides: bool,
+    values: Vec<Option<Value>>,
+    undo: Vec<Vec<(ValueId, Option<Value>)>>,
+    loops: Vec<Loop>,
+}
+
+/// The SPIR-V type of a scalar type.
+pub(crate) fn scalar_ty(ty: ScalarType) -> Ty {
+    match ty {
+        ScalarType::U32 | ScalarType::I32 => U32,
+        ScalarType::U64 => U64,
+        ScalarType::F32 => Ty::Float(32),
+        ScalarType::Bool => Ty::Bool,
+    }
+}
+
+/// The condition's value, where kernel text fixed it.
+fn decided(facts: &Facts<'_>, cond: ValueId) -> Option<bool> {
+    match facts.constant(cond) {
+        Some(Const::Bool(value)) => Some(value),
+        Some(Const::U32(_) | Const::I32(_) | Const::U64(_) | Const::F32(_)) | None => None,
+    }
+}
+
+/// True when control never goes on after the region.
+fn always_returns(facts: &Facts<'_>, region: &Region) -> bool {
+    region.exit == Exit::Return
+        || region.ops.iter().any(|op| match &op.kind {
+            OpKind::If { cond, then, otherwise } => match decided(facts, *cond) {
+                Some(true) => always_returns(facts, then),
+                Some(false) => always_returns(facts, otherwise),
+                None => always_returns(facts, then) && always_returns(facts, otherwise),
+            },
+            _ => false,
+        })
+}
+
+impl<'a> Lowering<'a> {
+    /// Starts lowering a kernel.
+    pub(crate) fn new(kernel: &'a Kernel) -> Lowering<'a> {
+        Lowering {
+            kernel,
+            facts: Facts::of(kernel),
+            e: Emit::new(),
+            globals: vec![],
+            split: None,
+            divides: false,
+            values: vec![None; kernel.values.len()],
+            undo: vec![vec![]],
+            loops: vec![],
+        }
+    }
+
+    // ---- values ----
+
+    /// Gives a value its meaning, until the current value frame closes.
+    pub(crate) fn set(&mut self, value: ValueId, to: Value) {
+        let old = self.values[value.0 as usize].replace(to);
+        if let Some(frame) = self.undo.last_mut() {
+            frame.push((value, old));
+        }
+    }
+
+    fn frame<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, LowerError>) -> Result<T, LowerError> {
+        self.undo.push(vec![]);
+        let result = f(self);
+        for (value, old) in self.undo.pop().unwrap_or_default().into_iter().rev() {
+            self.values[value.0 as usize] = old;
+        }
+        result
+    }
+
+    /// What a value is now, if it has been emitted.
+    pub(crate) fn get(&self, value: ValueId) -> Option<&Value> {
+        self.values[value.0 as usize].as_ref()
+    }
+
+    /// The id of a scalar, emitting what it depends on.
+    pub(crate) fn scalar(&mut self, value: ValueId) -> Result<Id, LowerError> {
+        // A work list rather than recursion: a long chain of statements must not exhaust the stack.
+        let mut wanted = vec![value];
+        while let Some(&top) = wanted.last() {
+            match self.get(top) {
+                Some(Value::Scalar(_)) => {
+                    wanted.pop();
+                }
+                Some(&Value::Counter(depth)) => {
+                    let id = self.induction(depth, 1);
+                    self.set(top, Value::Scalar(id));
+                    wanted.pop();
+                }
+                Some(Value::Tile(_)) => return Err(LowerError::Malformed("a tile is used as a scalar")),
+                None => {
+                    let op = self.facts.def(top).ok_or(LowerError::Malformed("a value is not defined"))?;
+                    let missing: Vec<ValueId> = op
+                        .kind
+                        .operands()
+                        .into_iter()
+                        .filter(|&v| !matches!(self.get(v), Some(Value::Scalar(_))))
+                        .collect();
+                    if missing.is_empty() {
+                        let id = self.lower_scalar(op)?;
+                        self.set(top, Value::Scalar(id));
+                        wanted.pop();
+                    } else {
+                        wanted.extend(missing);
+                    }
+                }
+            }
+        }
+        match self.get(value) {
+            Some(&Value::Scalar(id)) => Ok(id),
+            Some(Value::Tile(_) | Value::Counter(_)) | None => {
+                Err(LowerError::Malformed("a scalar is missing"))
+            }
+        }
+    }
+
+    /// The chunks of a tile.
+    pub(crate) fn tile(&self, value: ValueId) -> Result<Vec<Id>, LowerError> {
+        match self.get(value) {
+            Some(Value::Tile(chunks)) => Ok(chunks.clone()),
+            Some(Value::Scalar(_) | Value::Counter(_)) | None => {
+                Err(LowerError::Malformed("a tile is not defined"))
+            }
+        }
+    }
+
+    /// The ids that carry a value: one for a scalar, the chunks of a tile.
+    fn ids(&mut self, value: ValueId) -> Result<Vec<Id>, LowerError> {
+        match self.kernel.ty(value) {
+            Type::Scalar(_) => Ok(vec![self.scalar(value)?]),
+            Type::Tile(_) => self.tile(value),
+        }
+    }
+
+    fn all_ids(&mut self, values: &[ValueId]) -> Result<Vec<Id>, LowerError> {
+        let mut out = vec![];
+        for &v in values {
+            out.extend(self.ids(v)?);
+        }
+        Ok(out)
+    }
+
+    /// The SPIR-V type of each id that carries these values.
+    fn id_types(&self, values: &[ValueId]) -> Vec<Ty> {
+        let mut out = vec![];
+        for &v in values {
+            match self.kernel.ty(v) {
+                Type::Scalar(s) => out.push(scalar_ty(s)),
+                Type::Tile(t) => {
+                    let layout = Layout::of(t);
+                    out.extend(std::iter::repeat_n(layout.chunk(), layout.count()));
+                }
+            }
+        }
+        out
+    }
+
+    fn bind(&mut self, values: &[ValueId], ids: &[Id]) {
+        let mut rest = ids;
+        for &v in values {
+            let (value, used) = match self.kernel.ty(v) {
+                Type::Scalar(_) => (rest.first().map(|&id| Value::Scalar(id)), 1),
+                Type::Tile(t) => {
+                    let count = Layout::of(t).count();
+                    (rest.get(..count).map(|c| Value::Tile(c.to_vec())), count)
+                }
+            };
+            if let Some(value) = value {
+                self.set(v, value);
+            }
+            rest = rest.get(used..).unwrap_or_default();
+        }
+    }
+
+    // ---- regions and branches ----
+
+    /// Emits a region's ops; after [`End::Return`] the current block has ended.
+    pub(crate) fn region(&mut self, region: &'a Region) -> Result<End, LowerError> {
+        for op in &region.ops {
+            if !self.op(op)? {
+                return Ok(End::Return);
+            }
+        }
+        Ok(match &region.exit {
+            Exit::Yield(values) => End::Yield(values.clone()),
+            Exit::Return => {
+                self.e.ret();
+                End::Return
+            }
+        })
+    }
+
+    /// Emits one op; false when control does not go on after it.
+    fn op(&mut self, op: &'a Op) -> Result<bool, LowerError> {
+        match &op.kind {
+            OpKind::For { lo, hi, step, inits, body } => {
+                self.lower_for(op, (*lo, *hi, *step), inits, body)?;
+            }
+            OpKind::If { cond, then, otherwise } => return self.lower_if(op, *cond, then, otherwise),
+            OpKind::OwnTile { global, tile, order } => {
+                let ids = self.own_tile(*global, *tile, order)?;
+                self.bind(&op.results, &ids);
+            }
+            OpKind::Load { global, at, form } => self.lower_load(op, *global, at, *form)?,
+            OpKind::Prefetch { global, at, tile, peers } => {
+                self.lower_prefetch(*global, at, *tile, *peers)?
+            }
+            OpKind::Store { global, tile, at } => self.lower_store(*global, *tile, at)?,
+            OpKind::Zeros => self.lower_zeros(op)?,
+            OpKind::Mma { acc, a, b } => self.lower_mma(op, *acc, *a, *b)?,
+            OpKind::Convert { tile } => self.lower_convert(op, *tile)?,
+            OpKind::Scale { tile, by } => self.lower_scale(op, *tile, *by)?,
+            // Emitted when something needs them.
+            OpKind::Const(_)
+            | OpKind::Binary { .. }
+            | OpKind::Unary { .. }
+            | OpKind::Compare { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Dim { .. }
+            | OpKind::Place(_) => {}
+        }
+        Ok(true)
+    }
+
+    fn lower_if(
+        &mut self,
+        op: &'a Op,
+        cond: ValueId,
+        then: &'a Region,
+        otherwise: &'a Region,
+    ) -> Result<bool, LowerError> {
+        if let Some(known) = decided(&self.facts, cond) {
+            let taken = if known { then } else { otherwise };
+            let ids = self.frame(|s| match s.region(taken)? {
+                End::Yield(values) => Ok(Some(s.all_ids(&values)?)),
+                End::Return => Ok(None),
+            })?;
+            if let Some(ids) = &ids {
+                self.bind(&op.results, ids);
+            }
+            return Ok(ids.is_some());
+        }
+        let cond = self.scalar(cond)?;
+        let types = self.id_types(&op.results);
+        let ids = self.branch(
+            cond,
+            &types,
+            |s| s.arm(then),
+            |s| {
+                if otherwise.ops.is_empty() && otherwise.exit == Exit::Yield(vec![]) {
+                    Ok(Some(vec![]))
+                } else {
+                    s.arm(otherwise)
+                }
+            },
+        )?;
+        if let Some(ids) = &ids {
+            self.bind(&op.results, ids);
+        }
+        Ok(ids.is_some())
+    }
+
+    fn arm(&mut self, region: &'a Region) -> Result<Option<Vec<Id>>, LowerError> {
+        match self.region(region)? {
+            End::Yield(values) => Ok(Some(self.all_ids(&values)?)),
+            End::Return => Ok(None),
+        }
+    }
+
+    /// Emits a two-way branch. An arm gives its ids, or `None` when it ended the kernel; the result is the ids after
+    /// the branch, or `None` when neither arm goes on.
+    pub(crate) fn branch(
+        &mut self,
+        cond: Id,
+        types: &[Ty],
+        yes: impl FnOnce(&mut Self) -> Result<Option<Vec<Id>>, LowerError>,
+        no: impl FnOnce(&mut Self) -> Result<Option<Vec<Id>>, LowerError>,
+    ) -> Result<Option<Vec<Id>>, LowerError> {
+        let [yes_label, no_label, merge] = [(); 3].map(|()| self.e.label());
+        self.e.branch_merging(cond, yes_label, no_label, merge);
+        let first = self.open_arm(yes_label, merge, yes)?;
+        let second = self.open_arm(no_label, merge, no)?;
+        self.e.begin(merge);
+        let ids = match (first, second) {
+            (None, None) => {
+                self.e.unreachable();
+                return Ok(None);
+            }
+            (Some((ids, _)), None) | (None, Some((ids, _))) => ids,
+            (Some((a, from_a)), Some((b, from_b))) => {
+                let mut ids = vec![];
+                for ((&ty, &x), &y) in types.iter().zip(&a).zip(&b) {
+                    let ty = self.e.ty(ty);
+                    ids.push(if x == y { x } else { self.e.phi(ty, &[(x, from_a), (y, from_b)]) });
+                }
+                ids
+            }
+        };
+        ids.iter().for_each(|&id| self.e.settle(id));
+        Ok(Some(ids))
+    }
+
+    fn open_arm(
+        &mut self,
+        label: Id,
+        merge: Id,
+        arm: impl FnOnce(&mut Self) -> Result<Option<Vec<Id>>, LowerError>,
+    ) -> Result<Option<(Vec<Id>, Id)>, LowerError> {
+        self.e.begin(label);
+        self.e.push_scope();
+        let ids = self.frame(arm)?;
+        let end = ids.map(|ids| {
+            let from = self.e.current_label();
+            self.e.branch(merge);
+            (ids, from)
+        });
+        self.e.pop_scope();
+        Ok(end)
+    }
+
+    /// Runs `f` only if `cond`; otherwise the values stay as they are.
+    fn guarded(
+        &mut self,
+        cond: Id,
+        types: &[Ty],
+        otherwise: &[Id],
+        f: impl FnOnce(&mut Self) -> Result<Vec<Id>, LowerError>,
+    ) -> Result<Vec<Id>, LowerError> {
+        match self.e.known(cond) {
+            Some(0) => Ok(otherwise.to_vec()),
+            Some(_) => self.frame(f),
+            None => {
+                let stay = otherwise.to_vec();
+                let ids = self.branch(cond, types, |s| f(s).map(Some), |_| Ok(Some(stay)))?;
+                ids.ok_or(LowerError::Malformed("a guard has no way on"))
+            }
+        }
+    }
+
+    // ---- loops ----
+
+    fn lower_for(
+        &mut self,
+        op: &'a Op,
+        (lo, hi, step): (ValueId, ValueId, u32),
+        inits: &[ValueId],
+        body: &'a Region,
+    ) -> Result<(), LowerError> {
+        let counter_type = self.kernel.ty(lo).scalar().ok_or(LowerError::Malformed("a counter is a tile"))?;
+        let ty = scalar_ty(counter_type);
+        let (lo_id, hi_id) = (self.scalar(lo)?, self.scalar(hi)?);
+        let trips = self.trip_count(counter_type, lo_id, hi_id, step);
+        let types = self.id_types(inits);
+        let start = self.all_ids(inits)?;
+        let zero = self.e.int(ty, 0);
+        let runs = Runs { body, ty, lo: lo_id, step, types };
+        if always_returns(&self.facts, body) {
+            let some = self.e.compare(Inst::UGreaterThan, trips, zero);
+            if let Some(0) = self.e.known(some) {
+                self.bind(&op.results, &start);
+                return Ok(());
+            }
+            let ended =
+                self.branch(some, &[], |s| s.once(&runs, zero, &start).map(|_| None), |_| Ok(Some(vec![])))?;
+            ended.ok_or(LowerError::Malformed("a branch has no way on"))?;
+            self.bind(&op.results, &start);
+            return Ok(());
+        }
+        let split = self.plan_split(body, (lo_id, lo), step, ty, trips)?;
+        let peel = start.iter().any(|&id| self.e.is_null(id));
+        let outer = self.split.take();
+        let results = match split {
+            None => self.runs(&runs, zero, trips, &start, peel)?,
+            Some(plan) => {
+                let interior = self.e.min(ty, plan.interior, trips);
+                self.split = Some((plan.clone(), Edge::Never));
+                let middle = self.runs(&runs, zero, interior, &start, peel)?;
+                self.split = Some((plan, Edge::Mask));
+                self.runs(&runs, interior, trips, &middle, false)?
+            }
+        };
+        self.split = outer;
+        self.bind(&op.results, &results);
+        Ok(())
+    }
+
+    /// How often a loop runs, as a count of the counter's width.
+    fn trip_count(&mut self, counter: ScalarType, lo: Id, hi: Id, step: u32) -> Id {
+        let ty = scalar_ty(counter);
+        let e = &mut self.e;
+        let zero = e.int(ty, 0);
+        let distance = e.sub(ty, hi, lo);
+        let runs = if counter == ScalarType::I32 {
+            // The wrapped difference, read as unsigned, is exact when hi > lo.
+            e.pure(Inst::SGreaterThan, Ty::Bool, &[hi, lo])
+        } else {
+            e.compare(Inst::UGreaterThan, hi, lo)
+        };
+        let distance = e.select(ty, runs, distance, zero);
+        if step == 1 {
+            return distance;
+        }
+        let by = e.int(ty, u64::from(step));
+        let whole = e.div(ty, distance, by);
+        let rest = e.rem(ty, distance, by);
+        let more = e.compare(Inst::INotEqual, rest, zero);
+        let one = e.int(ty, 1);
+        let plus = e.add(ty, whole, one);
+        e.select(ty, more, plus, whole)
+    }
+
+    /// Runs `start..end` of a loop, giving the carried ids.
+    fn runs(
+        &mut self,
+        runs: &Runs<'a>,
+        start: Id,
+        end: Id,
+        carried: &[Id],
+        peel: bool,
+    ) -> Result<Vec<Id>, LowerError> {
+        let some = self.e.compare(Inst::ULessThan, start, end);
+        self.guarded(some, &runs.types, carried, |s| {
+            if !peel {
+                return s.repeat(runs, start, end, carried);
+            }
+            let after = s.once(runs, start, carried)?;
+            let one = s.e.int(runs.ty, 1);
+            let next = s.e.add(runs.ty, start, one);
+            let more = s.e.compare(Inst::ULessThan, next, end);
+            s.guarded(more, &runs.types, &after, |s| s.repeat(runs, next, end, &after))
+        })
+    }
+
+    /// The counter at run number `run`.
+    fn counter_at(&mut self, runs: &Runs<'_>, run: Id) -> Id {
+        let step = self.e.int(runs.ty, u64::from(runs.step));
+        let distance = self.e.mul(runs.ty, run, step);
+        self.e.add(runs.ty, runs.lo, distance)
+    }
+
+    /// Emits the body once, outside a loop. When the body always ends the kernel, the result is empty.
+    fn once(&mut self, runs: &Runs<'a>, run: Id, carried: &[Id]) -> Result<Vec<Id>, LowerError> {
+        let counter = self.counter_at(runs, run);
+        self.frame(|s| {
+            let (first, rest) = runs.args()?;
+            s.set(first, Value::Scalar(counter));
+            s.bind(rest, carried);
+            match s.region(runs.body)? {
+                End::Yield(values) => s.all_ids(&values),
+                End::Return => Ok(vec![]),
+            }
+        })
+    }
+
+    /// Emits the loop for the runs `start..end`, of which there is at least one.
+    fn repeat(&mut self, runs: &Runs<'a>, start: Id, end: Id, carried: &[Id]) -> Result<Vec<Id>, LowerError> {
+        let (counter, rest) = runs.args()?;
+        let first = self.counter_at(runs, start);
+        let last = self.counter_at(runs, end);
+        let before = self.e.current_label();
+        let [header, body, continuing, exit] = [(); 4].map(|()| self.e.label());
+        self.e.begin_loop(header);
+        self.e.loop_merge(exit, continuing, body);
+        self.e.begin(body);
+        let phis: Vec<Id> = carried.iter().map(|_| self.e.label()).collect();
+        phis.iter().for_each(|&id| self.e.set_depth(id));
+        self.loops.push(Loop { first, ty: runs.ty, inductions: vec![] });
+        let depth = self.loops.len() - 1;
+        let (phis_in, yields) = self.frame(|s| {
+            s.set(counter, Value::Counter(depth));
+            s.bind(rest, &phis);
+            match s.region(runs.body)? {
+                End::Yield(values) => Ok((phis, s.all_ids(&values)?)),
+                End::Return => Err(LowerError::Malformed("a loop body has no way on")),
+            }
+        })?;
+        let bound = self.facts.bound(counter);
+        let (scale, phi) = self.exit_induction(depth, bound, runs.step);
+        let inductions = self.loops.pop().map(|l| l.inductions).unwrap_or_default();
+        self.e.branch(continuing);
+        self.e.begin(continuing);
+        for ((&phi, &init), (&next, &ty)) in phis_in.iter().zip(carried).zip(yields.iter().zip(&runs.types)) {
+            let ty = self.e.ty(ty);
+            self.e.header_phi(phi, ty, [(init, before), (next, continuing)]);
+        }
+        let mut test = self.e.int(Ty::Bool, 0);
+        for (of, id, init) in inductions {
+            let by = self.e.int(runs.ty, u64::from(runs.step.wrapping_mul(of)));
+            let next = self.e.add(runs.ty, id, by);
+            let ty = self.e.ty(runs.ty);
+            self.e.header_phi(id, ty, [(init, before), (next, continuing)]);
+            if (of, id) == (scale, phi) {
+                let scale = self.e.int(runs.ty, u64::from(scale));
+                let limit = self.e.mul(runs.ty, last, scale);
+                test = self.e.compare(Inst::INotEqual, next, limit);
+            }
+        }
+        self.e.branch_if(test, header, exit);
+        self.e.end_loop();
+        self.e.begin(exit);
+        yields.iter().for_each(|&id| self.e.settle(id));
+        Ok(yields)
+    }
+
+    /// The induction variable whose end tells the loop's: an existing multiple if it cannot wrap, else the counter.
+    /// The test is for equality, which the counter of exactly `end - start` runs meets once.
+    fn exit_induction(&mut self, depth: usize, bound: u64, step: u32) -> (u32, Id) {
+        let fits = |scale: u32| {
+            let reach = bound.saturating_add(u64::from(step)).saturating_add(1);
+            reach.saturating_mul(u64::from(scale)) <= 1 << 31
+        };
+        let existing = self.loops[depth].inductions.iter().find(|&&(s, ..)| s == 1 || fits(s));
+        match existing {
+            Some(&(scale, phi, _)) => (scale, phi),
+            None => (1, self.induction(depth, 1)),
+        }
+    }
+
+    /// The counter of the loop at `depth` times `scale`, as an induction variable.
+    pub(crate) fn induction(&mut self, depth: usize, scale: u32) -> Id {
+        let (first, ty) = (self.loops[depth].first, self.loops[depth].ty);
+        if let Some(&(_, phi, _)) = self.loops[depth].inductions.iter().find(|&&(s, ..)| s == scale) {
+            return phi;
+        }
+        let by = self.e.int(ty, u64::from(scale));
+        let init = self.e.mul(ty, first, by);
+        let phi = self.e.label();
+        self.e.set_depth_to(phi, depth + 1);
+        self.loops[depth].inductions.push((scale, phi, init));
+        phi
+    }
+}
+
+/// What all copies of a loop share.
+struct Runs<'a> {
+    body: &'a Region,
+    ty: Ty,
+    lo: Id,
+    step: u32,
+    types: Vec<Ty>,
+}
+
+impl Runs<'_> {
+    fn args(&self) -> Result<(ValueId, &[ValueId]), LowerError> {
+        let (first, rest) =
+            self.body.args.split_first().ok_or(LowerError::Malformed("a loop has no counter"))?;
+        Ok((*first, rest))
+    }
+}

@@ -1,0 +1,252 @@
+//! Owns the edge rule: what lies beyond the last column of a surface the hardware does not cut by itself.
+//!
+//! The hardware cuts rows always, and columns exactly if the surface is at least 64 bytes wide and a multiple of 4
+//! bytes (SPV_INTEL_2d_block_io, restrictions). Elsewhere a tile that crosses the last column is masked in registers.
+//! An innermost loop is split so that its interior runs hold no mask: the runs before the first crossing are counted
+//! outside the loop.
+//!
+//! *Guarantees*: after masking, whatever the padding held (NaN too) is 0. *Not here*: the messages (`ops`).
+
+use std::collections::BTreeSet;
+
+use rspirv::spirv::Op as Inst;
+use tile_ir::ir::{Coord, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
+use tile_ir::types::{DType, TileType};
+
+use crate::LowerError;
+use crate::abi::Surface;
+use crate::arith::U32;
+use crate::control::{Edge, Lowering};
+use crate::coord::Position;
+use crate::lanes::{LANES, Layout, footprint};
+use crate::module::{Id, Ty};
+
+/// How an innermost loop is split.
+#[derive(Clone)]
+pub(crate) struct Split {
+    /// Runs before the first that may cross an untrusted edge; may exceed the trip count.
+    pub(crate) interior: Id,
+    /// The loads this count speaks of, by their results.
+    pub(crate) loads: BTreeSet<ValueId>,
+}
+
+/// A load as the split sees it.
+struct Candidate<'a> {
+    result: ValueId,
+    tile: TileType,
+    global: ParamId,
+    at: &'a Coord,
+    form: LoadForm,
+}
+
+fn candidates<'a>(
+    lowering: &Lowering<'a>,
+    body: &'a Region,
+) -> (Vec<Candidate<'a>>, BTreeSet<ValueId>, bool) {
+    let mut loads = vec![];
+    let mut inner: BTreeSet<ValueId> = body.args.iter().copied().collect();
+    let mut innermost = true;
+    body.walk(&mut |op| {
+        inner.extend(&op.results);
+        for region in op.kind.regions() {
+            inner.extend(&region.args);
+        }
+        match &op.kind {
+            OpKind::For { .. } => innermost = false,
+            OpKind::Load { global, at, form } => {
+                if let Some(&result) = op.results.first()
+                    && let Some(tile) = lowering.kernel.ty(result).tile()
+                {
+                    loads.push(Candidate { result, tile, global: *global, at, form: *form });
+                }
+            }
+            _ => {}
+        }
+    });
+    (loads, inner, innermost)
+}
+
+impl<'a> Lowering<'a> {
+    /// Counts the runs of an innermost loop whose loads certainly do not cross an untrusted edge.
+    pub(crate) fn plan_split(
+        &mut self,
+        body: &'a Region,
+        (lo, lo_value): (Id, ValueId),
+        step: u32,
+        ty: Ty,
+        trips: Id,
+    ) -> Result<Option<Split>, LowerError> {
+        let (loads, inner, innermost) = candidates(self, body);
+        let Some(&counter) = body.args.first() else { return Ok(None) };
+        if !innermost || loads.is_empty() {
+            return Ok(None);
+        }
+        let _ = lo_value;
+        let mut split = Split { interior: trips, loads: BTreeSet::new() };
+        let zero = self.e.int(ty, 0);
+        for load in loads {
+            let plane_moves =
+                [load.at.batch, load.at.depth].into_iter().flatten().any(|v| inner.contains(&v));
+            let Some(fixed) = self.fixed_part(load.at.col, counter, &inner) else { continue };
+            if plane_moves || (fixed.counts && (ty != U32 || self.may_wrap(load.at.col))) {
+                continue;
+            }
+            let surface = self.surface(load.global, load.at.batch, load.at.depth)?;
+            let (_, cols) = footprint(load.tile, load.form);
+            let interior = if fixed.counts {
+                let mut base = lo;
+                for value in fixed.terms {
+                    let id = self.scalar(value)?;
+                    base = self.e.add(U32, base, id);
+                }
+                self.runs_inside(surface, load.at.unit, cols, base, step)
+            } else {
+                let col = self.exact(load.at.col, Self::unit(load.at, cols))?;
+                let crosses = self.crosses(surface, col, cols);
+                self.e.select(ty, crosses, zero, trips)
+            };
+            let safe = self.e.select(ty, surface.trusted, trips, interior);
+            split.interior = self.e.min(ty, split.interior, safe);
+            split.loads.insert(load.result);
+        }
+        Ok((!split.loads.is_empty()).then_some(split))
+    }
+
+    /// How many runs `i` keep `base + i * step` at a column whose tile ends inside the plane.
+    fn runs_inside(&mut self, surface: Surface, unit: Unit, cols: u32, base: Id, step: u32) -> Id {
+        let e = &mut self.e;
+        let zero = e.u32(0);
+        let size = e.u32(cols);
+        // Coordinates below this are inside.
+        let full = match unit {
+            Unit::Tiles => e.div(U32, surface.cols, size),
+            Unit::Elements => {
+                let last = e.sub(U32, surface.cols, size);
+                let count = e.add_u32(last, 1);
+                let any = e.compare(Inst::UGreaterThanEqual, surface.cols, size);
+                e.select(U32, any, count, zero)
+            }
+        };
+        let left = e.sub(U32, full, base);
+        let some = e.compare(Inst::UGreaterThan, full, base);
+        let left = e.select(U32, some, left, zero);
+        e.div_ceil_u32(left, step)
+    }
+
+    /// True when the sum that makes a coordinate could wrap. A counter alone never does.
+    fn may_wrap(&self, col: ValueId) -> bool {
+        self.addends(col).is_some() && self.facts.bound(col) >= u64::from(u32::MAX)
+    }
+
+    /// Reads a column as [counter +] values the loop does not change; `None` if it is something else.
+    fn fixed_part(&self, col: ValueId, counter: ValueId, inner: &BTreeSet<ValueId>) -> Option<FixedPart> {
+        if col == counter {
+            return Some(FixedPart { counts: true, terms: vec![] });
+        }
+        if !inner.contains(&col) {
+            return Some(FixedPart { counts: false, terms: vec![col] });
+        }
+        let (lhs, rhs) = self.addends(col)?;
+        let outside = |v: &ValueId| !inner.contains(v);
+        match (lhs, rhs) {
+            (c, v) | (v, c) if c == counter && outside(&v) => {
+                Some(FixedPart { counts: true, terms: vec![v] })
+            }
+            _ => None,
+        }
+    }
+
+    /// How a load treats the last column where the emission stands.
+    pub(crate) fn edge_of(&self, result: ValueId) -> Edge {
+        match &self.split {
+            Some((split, edge)) if split.loads.contains(&result) => *edge,
+            Some(_) | None => Edge::Test,
+        }
+    }
+
+    /// `bool`: a tile of `cols` columns at `col` reaches beyond the last column of the plane.
+    pub(crate) fn crosses(&mut self, surface: Surface, col: Position, cols: u32) -> Id {
+        let end = col.at(&mut self.e, cols);
+        self.e.compare(Inst::UGreaterThan, end, surface.cols)
+    }
+
+    /// Sets every element of a loaded tile beyond the last column to 0.
+    pub(crate) fn mask(
+        &mut self,
+        chunks: &[Id],
+        tile: TileType,
+        form: LoadForm,
+        surface: Surface,
+        col: Position,
+    ) -> Vec<Id> {
+        let layout = Layout::of(tile);
+        let mut out = chunks.to_vec();
+        for across in 0..layout.across() {
+            for down in 0..layout.down() {
+                let mask = match form {
+                    LoadForm::Plain | LoadForm::Transform => {
+                        let bits = if form == LoadForm::Plain { 8 * tile.dtype.size_bytes() } else { 32 };
+                        self.column_mask(surface, col, LANES * across, bits)
+                    }
+                    LoadForm::Transpose => self.pair_mask(surface, col, LANES * down),
+                };
+                let index = layout.index(down, across);
+                out[index] = self.masked(out[index], mask, tile, form);
+            }
+        }
+        out
+    }
+
+    fn masked(&mut self, chunk: Id, mask: Id, tile: TileType, form: LoadForm) -> Id {
+        let e = &mut self.e;
+        match (form, tile.dtype) {
+            (LoadForm::Plain, DType::F32) => {
+                let bits = e.pure(Inst::Bitcast, Ty::Int8(32), &[chunk]);
+                let kept = e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[bits, mask]);
+                e.pure(Inst::Bitcast, Ty::Float8(32), &[kept])
+            }
+            (LoadForm::Plain, DType::Bf16 | DType::F16) => {
+                e.pure(Inst::BitwiseAnd, Ty::Int8(16), &[chunk, mask])
+            }
+            (LoadForm::Transform | LoadForm::Transpose, _) => {
+                e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[chunk, mask])
+            }
+        }
+    }
+
+    /// All bits where this lane's column is inside, in 8 components.
+    fn column_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
+        let lane = self.lane();
+        let e = &mut self.e;
+        let first = col.at(e, offset);
+        let column = e.add(U32, first, lane);
+        let inside = e.compare(Inst::ULessThan, column, surface.cols);
+        let (all, none) = (e.int(Ty::Int(bits), (1 << bits) - 1), e.int(Ty::Int(bits), 0));
+        let word = e.select(Ty::Int(bits), inside, all, none);
+        e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &[word; 8])
+    }
+
+    /// For a transposed operand: component `i` holds the columns `offset + 2i` (low half) and `offset + 2i + 1` of
+    /// the tensor, the same in every lane.
+    fn pair_mask(&mut self, surface: Surface, col: Position, offset: u32) -> Id {
+        let e = &mut self.e;
+        let (all, low, none) = (e.u32(u32::MAX), e.u32(0xFFFF), e.u32(0));
+        let words: Vec<Id> = (0..8)
+            .map(|i| {
+                let first = col.at(e, offset + 2 * i);
+                let second = col.at(e, offset + 2 * i + 1);
+                let has_first = e.compare(Inst::ULessThan, first, surface.cols);
+                let has_second = e.compare(Inst::ULessThan, second, surface.cols);
+                let rest = e.select(U32, has_first, low, none);
+                e.select(U32, has_second, all, rest)
+            })
+            .collect();
+        e.pure(Inst::CompositeConstruct, Ty::Int8(32), &words)
+    }
+}
+
+/// A column that a loop's counter moves by whole steps, or not at all.
+struct FixedPart {
+    counts: bool,
+    terms: Vec<ValueId>,
+}

@@ -1,0 +1,172 @@
+//! Owns how the `xe` target packs a tile into registers, and which block messages fill it.
+//!
+//! A tile is a list of *chunks*: vectors of 8 components per lane, 16 lanes. Chunks run down the rows first.
+//!
+//! | role, element | chunk | component `i` of lane `l` holds |
+//! |---|---|---|
+//! | `Row`, 16 bits | 8 x 16, `v8ushort` | element (i, l) |
+//! | `Row` and `Acc`, f32 | 8 x 16, `v8float` | element (i, l) |
+//! | `Vnni` and `VnniT`, 16 bits | 16 x 16, `v8uint` | elements (2i, l) low and (2i + 1, l) high |
+//!
+//! These are at once the layouts of the block messages and of the operands of the matrix instruction, so no
+//! register is moved between them (SPV_INTEL_2d_block_io, "Mapping Block Data to Invocations";
+//! SPV_INTEL_subgroup_matrix_multiply_accumulate, operand tables for sub-group size 16; xe_facts 1.3).
+//!
+//! *Guarantees*: every message named here is a row of `tile_ir::legal::BLOCKS`.
+//! *Not here*: emission (`ops`).
+
+use tile_ir::ir::LoadForm;
+use tile_ir::legal::{self, BlockOp};
+use tile_ir::types::{DType, TileType};
+
+use crate::LowerError;
+use crate::module::Ty;
+
+/// Lanes of a sub-group.
+pub(crate) const LANES: u32 = 16;
+
+/// The register layout of a tile type.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    tile: TileType,
+}
+
+impl Layout {
+    /// The layout of a tile type.
+    pub(crate) fn of(tile: TileType) -> Layout {
+        Layout { tile }
+    }
+
+    /// The SPIR-V type of a chunk.
+    pub(crate) fn chunk(self) -> Ty {
+        match (self.tile.role.is_right_operand(), self.tile.dtype) {
+            (true, _) => Ty::Int8(32),
+            (false, DType::F32) => Ty::Float8(32),
+            (false, DType::Bf16 | DType::F16) => Ty::Int8(16),
+        }
+    }
+
+    /// Rows of a chunk.
+    pub(crate) fn chunk_rows(self) -> u32 {
+        if self.tile.role.is_right_operand() { 16 } else { 8 }
+    }
+
+    /// Chunks below each other.
+    pub(crate) fn down(self) -> u32 {
+        self.tile.rows / self.chunk_rows()
+    }
+
+    /// Chunks side by side.
+    pub(crate) fn across(self) -> u32 {
+        self.tile.cols / LANES
+    }
+
+    /// Number of chunks.
+    pub(crate) fn count(self) -> usize {
+        (self.down() * self.across()) as usize
+    }
+
+    /// Position in the list of the chunk at (down, across).
+    pub(crate) fn index(self, down: u32, across: u32) -> usize {
+        (across * self.down() + down) as usize
+    }
+}
+
+/// Rows and columns that a tile covers in its tensor.
+pub(crate) fn footprint(tile: TileType, form: LoadForm) -> (u32, u32) {
+    match form {
+        LoadForm::Plain | LoadForm::Transform => (tile.rows, tile.cols),
+        LoadForm::Transpose => (tile.cols, tile.rows),
+    }
+}
+
+/// One block message of a load or prefetch.
+pub(crate) struct Message {
+    /// Bytes of an element of the message (4 for a transposing load of 16-bit elements).
+    pub(crate) elem_bytes: u32,
+    /// Columns of a block, in elements of the message.
+    pub(crate) width: u32,
+    /// Rows of a block.
+    pub(crate) height: u32,
+    /// Blocks side by side.
+    pub(crate) count: u32,
+    /// Column of the first block in the tile, in elements of the message.
+    pub(crate) x: u32,
+    /// Row of the first block in the tile.
+    pub(crate) y: u32,
+    /// Chunks the message fills, in the order of its result.
+    pub(crate) chunks: Vec<usize>,
+}
+
+fn tallest(op: BlockOp, elem_bytes: u32, width: u32, count: u32, rows: u32) -> Result<u32, LowerError> {
+    [32, 16, 8, 4, 2, 1]
+        .into_iter()
+        .find(|&h| h <= rows && legal::block(op, elem_bytes, width, h, count).is_some())
+        .ok_or(LowerError::NoMessage { op, elem_bytes, rows, cols: width * count })
+}
+
+/// Cuts an area into the largest messages, left to right and top to bottom.
+fn cut(op: BlockOp, elem_bytes: u32, rows: u32, cols: u32) -> Result<Vec<Message>, LowerError> {
+    let mut out = vec![];
+    let mut x = 0;
+    while x < cols {
+        let count = if cols - x >= 32 && legal::block(op, elem_bytes, 16, 32, 2).is_some() { 2 } else { 1 };
+        let mut y = 0;
+        while y < rows {
+            let height = tallest(op, elem_bytes, 16, count, rows - y)?;
+            out.push(Message { elem_bytes, width: 16, height, count, x, y, chunks: vec![] });
+            y += height;
+        }
+        x += 16 * count;
+    }
+    Ok(out)
+}
+
+/// The messages that load a tile.
+///
+/// # Errors
+/// When the tables hold no message for the shape.
+pub(crate) fn loads(tile: TileType, form: LoadForm) -> Result<Vec<Message>, LowerError> {
+    let layout = Layout::of(tile);
+    let elem_bytes = tile.dtype.size_bytes();
+    let op = match form {
+        LoadForm::Plain => BlockOp::Load,
+        LoadForm::Transform => BlockOp::Transform,
+        LoadForm::Transpose => return transposed(tile),
+    };
+    let mut messages = cut(op, elem_bytes, tile.rows, tile.cols)?;
+    let step = layout.chunk_rows();
+    for m in &mut messages {
+        for block in 0..m.count {
+            for down in 0..m.height / step {
+                m.chunks.push(layout.index(m.y / step + down, m.x / LANES + block));
+            }
+        }
+    }
+    Ok(messages)
+}
+
+/// A 16 x 16 packed chunk is one transposing load of 8 columns of 32 bits (pairs along K) by 16 rows.
+fn transposed(tile: TileType) -> Result<Vec<Message>, LowerError> {
+    let (op, elem_bytes, width, height, count) = (BlockOp::Transpose, 4, 8, 16, 1);
+    if legal::block(op, elem_bytes, width, height, count).is_none() {
+        return Err(LowerError::NoMessage { op, elem_bytes, rows: height, cols: width });
+    }
+    let layout = Layout::of(tile);
+    let mut out = vec![];
+    for k in 0..layout.down() {
+        for n in 0..layout.across() {
+            let chunks = vec![layout.index(k, n)];
+            out.push(Message { elem_bytes, width, height, count, x: width * k, y: height * n, chunks });
+        }
+    }
+    Ok(out)
+}
+
+/// The messages that prefetch an area.
+///
+/// # Errors
+/// When the tables hold no message for the shape.
+pub(crate) fn prefetches(elem_bytes: u32, rows: u32, cols: u32) -> Result<Vec<Message>, LowerError> {
+    cut(BlockOp::Prefetch, elem_bytes, rows, cols)
+}

@@ -1,0 +1,235 @@
+//! Owns the emission of ops that touch globals: loads, prefetches, stores.
+//!
+//! *Assumes* surfaces from `abi` and positions from `coord`. *Guarantees*: one message per largest legal block; a load
+//! gives 0 outside its plane; a store writes nothing outside it.
+//! *Not here*: when a tile crosses an untrusted edge, and masks (`edge`); shapes of messages (`lanes`).
+
+use rspirv::dr::Operand;
+use rspirv::spirv::{Capability, Op as Inst, StorageClass};
+use tile_ir::ir::{Coord, LoadForm, Op, ParamId, Peers, Place, ValueId};
+use tile_ir::legal;
+use tile_ir::types::TileType;
+
+use crate::LowerError;
+use crate::abi::Surface;
+use crate::control::{Edge, Lowering, Value};
+use crate::coord::Position;
+use crate::lanes::{self, LANES, Layout, Message, footprint};
+use crate::module::Id;
+
+impl<'a> Lowering<'a> {
+    /// `load`, `load_transform`, `load_transpose`.
+    pub(crate) fn lower_load(
+        &mut self,
+        op: &Op,
+        global: ParamId,
+        at: &Coord,
+        form: LoadForm,
+    ) -> Result<(), LowerError> {
+        let (result, tile) = self.tile_result(op)?;
+        let surface = self.surface(global, at.batch, at.depth)?;
+        let (rows, cols) = footprint(tile, form);
+        let row = self.exact(at.row, Self::unit(at, rows))?;
+        let col = self.exact(at.col, Self::unit(at, cols))?;
+        let edge = self.edge_of(result);
+        let row = if edge == Edge::Never { row } else { row.only_if(&mut self.e, surface.live) };
+        let x = self.load_x(at, form, tile, surface, col)?;
+        let chunks = self.block_load(tile, form, surface, x, row)?;
+        let chunks = match edge {
+            Edge::Never => chunks,
+            Edge::Mask => self.mask(&chunks, tile, form, surface, col),
+            Edge::Test => {
+                let crosses = self.crosses(surface, col, cols);
+                let untrusted = self.e.not(surface.trusted);
+                let cold = self.e.both_true(untrusted, crosses);
+                let layout = Layout::of(tile);
+                let types = vec![layout.chunk(); layout.count()];
+                let kept = chunks.clone();
+                self.branch(
+                    cold,
+                    &types,
+                    |s| Ok(Some(s.mask(&chunks, tile, form, surface, col))),
+                    |_| Ok(Some(kept)),
+                )?
+                .ok_or(LowerError::Malformed("a branch has no way on"))?
+            }
+        };
+        self.set(result, Value::Tile(chunks));
+        Ok(())
+    }
+
+    /// The column of the first block in elements of the message: pairs of elements for a transposing load.
+    fn load_x(
+        &mut self,
+        at: &Coord,
+        form: LoadForm,
+        tile: TileType,
+        surface: Surface,
+        col: Position,
+    ) -> Result<Position, LowerError> {
+        let _ = (at, tile);
+        Ok(match form {
+            LoadForm::Plain | LoadForm::Transform => col.plus(&mut self.e, surface.x0),
+            LoadForm::Transpose => {
+                // x0 is even (the launch contract aligns it to 4 bytes), tiles are a multiple of 16 wide.
+                let half = self.exact(at.col, Self::unit(at, tile.rows) / 2)?;
+                let x0 = self.e.shr_u32(surface.x0, 1);
+                half.plus(&mut self.e, x0)
+            }
+        })
+    }
+
+    fn block_load(
+        &mut self,
+        tile: TileType,
+        form: LoadForm,
+        surface: Surface,
+        x: Position,
+        y: Position,
+    ) -> Result<Vec<Id>, LowerError> {
+        let layout = Layout::of(tile);
+        let (inst, capability) = match form {
+            LoadForm::Plain => (Inst::Subgroup2DBlockLoadINTEL, Capability::Subgroup2DBlockIOINTEL),
+            LoadForm::Transform => {
+                (Inst::Subgroup2DBlockLoadTransformINTEL, Capability::Subgroup2DBlockTransformINTEL)
+            }
+            LoadForm::Transpose => {
+                (Inst::Subgroup2DBlockLoadTransposeINTEL, Capability::Subgroup2DBlockTransposeINTEL)
+            }
+        };
+        self.e.need(Capability::Subgroup2DBlockIOINTEL);
+        self.e.need(capability);
+        let chunk = self.e.ty(layout.chunk());
+        let mut filled = vec![];
+        // All messages first, then the registers: the loads overlap.
+        for m in lanes::loads(tile, form)? {
+            // The array's element is exactly what the message writes, or the variable would stay in memory (xe_facts 1.4).
+            let count = m.chunks.len() as u32;
+            let variable = self.e.private(chunk, count);
+            let mut operands = self.message(&m, surface, surface.load_width, x, y);
+            operands.push(Operand::IdRef(variable));
+            self.e.effect(inst, operands);
+            filled.push((variable, m.chunks));
+        }
+        let pointer = self.e.pointer(StorageClass::Function, chunk);
+        let mut out = vec![0; layout.count()];
+        for (variable, chunks) in filled {
+            let single = chunks.len() == 1;
+            for (i, at) in chunks.into_iter().enumerate() {
+                let from = if single {
+                    variable
+                } else {
+                    let index = self.e.u32(i as u32);
+                    let operands = [variable, index].map(Operand::IdRef).to_vec();
+                    self.e.value(Inst::InBoundsAccessChain, pointer, operands)
+                };
+                out[at] = self.e.value(Inst::Load, chunk, vec![Operand::IdRef(from)]);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The operands all block messages begin with, the private pointer left out.
+    fn message(&mut self, m: &Message, s: Surface, width: Id, x: Position, y: Position) -> Vec<Operand> {
+        let e = &mut self.e;
+        let shape = [m.elem_bytes, m.width, m.height, m.count].map(|v| e.u32(v));
+        let (x, y) = (x.at(e, m.x), y.at(e, m.y));
+        let point = self.point(x, y);
+        let surface = [s.base, width, s.height, s.pitch, point];
+        shape.into_iter().chain(surface).map(Operand::IdRef).collect()
+    }
+
+    /// `prefetch_load`, `prefetch_load_coop`.
+    pub(crate) fn lower_prefetch(
+        &mut self,
+        global: ParamId,
+        at: &Coord,
+        tile: (u32, u32),
+        peers: Option<Peers>,
+    ) -> Result<(), LowerError> {
+        let surface = self.surface(global, at.batch, at.depth)?;
+        let mut y = self.wrapping(at.row, Self::unit(at, tile.0))?;
+        let mut x = self.wrapping(at.col, Self::unit(at, tile.1))?.plus(&mut self.e, surface.x0);
+        let mut area = tile;
+        if let Some(peers) = peers {
+            let parts = peers.count(self.kernel.subgroups);
+            let cut = legal::prefetch_cut(tile, surface.esz, parts).map_err(LowerError::PrefetchCut)?;
+            let part = match peers {
+                Peers::Row => self.place(Place::Col),
+                Peers::Col => self.place(Place::Row),
+            };
+            let down = self.e.u32(cut.down);
+            let (part_y, part_x) =
+                (self.e.rem(crate::arith::U32, part, down), self.e.div(crate::arith::U32, part, down));
+            let (dy, dx) = (self.e.mul_u32(part_y, cut.height), self.e.mul_u32(part_x, cut.width));
+            y = y.plus(&mut self.e, dy);
+            x = x.plus(&mut self.e, dx);
+            area = (cut.height, cut.width);
+        }
+        self.e.need(Capability::Subgroup2DBlockIOINTEL);
+        for m in lanes::prefetches(surface.esz, area.0, area.1)? {
+            let operands = self.message(&m, surface, surface.load_width, x, y);
+            self.e.effect(Inst::Subgroup2DBlockPrefetchINTEL, operands);
+        }
+        Ok(())
+    }
+
+    /// `store`.
+    pub(crate) fn lower_store(
+        &mut self,
+        global: ParamId,
+        tile: ValueId,
+        at: &Coord,
+    ) -> Result<(), LowerError> {
+        let chunks = self.tile(tile)?;
+        let tile = self.tile_type(tile)?;
+        let surface = self.surface(global, at.batch, at.depth)?;
+        let row = self.exact(at.row, Self::unit(at, tile.rows))?;
+        let col = self.exact(at.col, Self::unit(at, tile.cols))?;
+        let crosses = self.crosses(surface, col, tile.cols);
+        let untrusted = self.e.not(surface.trusted);
+        let cold = self.e.both_true(untrusted, crosses);
+        self.branch(
+            cold,
+            &[],
+            |s| s.tail_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
+            |s| s.block_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn block_store(
+        &mut self,
+        chunks: &[Id],
+        tile: TileType,
+        surface: Surface,
+        row: Position,
+        col: Position,
+    ) -> Result<(), LowerError> {
+        let layout = Layout::of(tile);
+        let x = col.plus(&mut self.e, surface.x0);
+        let row = row.only_if(&mut self.e, surface.live);
+        self.e.need(Capability::Subgroup2DBlockIOINTEL);
+        let chunk = self.e.ty(layout.chunk());
+        for across in 0..layout.across() {
+            for down in 0..layout.down() {
+                let m = Message {
+                    elem_bytes: surface.esz,
+                    width: LANES,
+                    height: layout.chunk_rows(),
+                    count: 1,
+                    x: LANES * across,
+                    y: layout.chunk_rows() * down,
+                    chunks: vec![],
+                };
+                let variable = self.e.private(chunk, 1);
+                let value = chunks[layout.index(down, across)];
+                self.e.effect(Inst::Store, vec![Operand::IdRef(variable), Operand::IdRef(value)]);
+                let mut operands = self.message(&m, surface, surface.store_width, x, row);
+                operands.insert(4, Operand::IdRef(variable));
+                self.e.effect(Inst::Subgroup2DBlockStoreINTEL, operands);
+            }
+        }
+        Ok(())
+    }
+}

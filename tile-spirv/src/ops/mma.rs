@@ -1,0 +1,135 @@
+//! Owns the emission of ops on tiles in registers: `zeros`, matrix multiplication, conversion, scaling.
+//!
+//! *Assumes* the register layouts of `lanes`. *Guarantees*: operands go from loads to matrix instructions and from
+//! conversions to stores without a move.
+
+use rspirv::dr::Operand;
+use rspirv::spirv::{Capability, MatrixMultiplyAccumulateOperands, Op as Inst};
+use tile_ir::ir::{Op, ValueId};
+use tile_ir::legal;
+use tile_ir::types::{DType, TileType};
+
+use crate::LowerError;
+use crate::control::{Lowering, Value};
+use crate::lanes::Layout;
+use crate::module::{Id, Ty};
+
+impl Lowering<'_> {
+    /// The type of a tile value.
+    pub(crate) fn tile_type(&self, value: ValueId) -> Result<TileType, LowerError> {
+        self.kernel.ty(value).tile().ok_or(LowerError::Malformed("a scalar is used as a tile"))
+    }
+
+    /// The one result of an op and its tile type.
+    pub(crate) fn tile_result(&self, op: &Op) -> Result<(ValueId, TileType), LowerError> {
+        match op.results[..] {
+            [result] => Ok((result, self.tile_type(result)?)),
+            _ => Err(LowerError::Malformed("a tile op has one result")),
+        }
+    }
+
+    /// `zeros`: constants, so that a matrix instruction reads a null operand and no register is cleared.
+    pub(crate) fn lower_zeros(&mut self, op: &Op) -> Result<(), LowerError> {
+        let (result, tile) = self.tile_result(op)?;
+        let layout = Layout::of(tile);
+        let zero = self.e.null(layout.chunk());
+        self.set(result, Value::Tile(vec![zero; layout.count()]));
+        Ok(())
+    }
+
+    /// `acc + a * b`. Columns run outside rows, so that neighbouring instructions share the right operand and the
+    /// hardware reads it once (xe_facts 3, `{Atomic}` macros with source read suppression).
+    pub(crate) fn lower_mma(
+        &mut self,
+        op: &Op,
+        acc: ValueId,
+        a: ValueId,
+        b: ValueId,
+    ) -> Result<(), LowerError> {
+        let (result, tile) = self.tile_result(op)?;
+        let (left, right) = (self.tile_type(a)?, self.tile_type(b)?);
+        let row = legal::mma(left.dtype, tile.dtype)
+            .ok_or(LowerError::Malformed("no matrix instruction for the operands"))?;
+        self.e.need(Capability::SubgroupMatrixMultiplyAccumulateINTEL);
+        let mut chunks = self.tile(acc)?;
+        let (x, y) = (self.tile(a)?, self.tile(b)?);
+        let (of_acc, of_a, of_b) = (Layout::of(tile), Layout::of(left), Layout::of(right));
+        let ty = self.e.ty(of_acc.chunk());
+        let k = self.e.u32(row.k);
+        let flags = MatrixMultiplyAccumulateOperands::from_bits_truncate(row.flags);
+        for step in 0..of_b.down() {
+            for across in 0..of_acc.across() {
+                for down in 0..of_acc.down() {
+                    let at = of_acc.index(down, across);
+                    let mut operands: Vec<Operand> =
+                        [k, x[of_a.index(down, step)], y[of_b.index(step, across)], chunks[at]]
+                            .map(Operand::IdRef)
+                            .to_vec();
+                    operands.push(Operand::MatrixMultiplyAccumulateOperands(flags));
+                    chunks[at] = self.e.value(Inst::SubgroupMatrixMultiplyAccumulateINTEL, ty, operands);
+                }
+            }
+        }
+        self.set(result, Value::Tile(chunks));
+        Ok(())
+    }
+
+    /// `.to::<T>()`: chunk by chunk, since `Acc` and `Row` tiles put the same element in the same lane.
+    pub(crate) fn lower_convert(&mut self, op: &Op, tile: ValueId) -> Result<(), LowerError> {
+        let (result, to) = self.tile_result(op)?;
+        let from = self.tile_type(tile)?;
+        let chunks = self.tile(tile)?;
+        let chunks = chunks.into_iter().map(|c| self.convert_chunk(c, from.dtype, to.dtype)).collect();
+        self.set(result, Value::Tile(chunks));
+        Ok(())
+    }
+
+    fn convert_chunk(&mut self, chunk: Id, from: DType, to: DType) -> Id {
+        let e = &mut self.e;
+        if from == to {
+            return chunk;
+        }
+        // Every 16-bit value is an f32, so going through it rounds once.
+        let wide = match from {
+            DType::F32 => chunk,
+            DType::Bf16 => {
+                e.need(Capability::BFloat16ConversionINTEL);
+                let ty = e.ty(Ty::Float8(32));
+                e.value(Inst::ConvertBF16ToFINTEL, ty, vec![Operand::IdRef(chunk)])
+            }
+            DType::F16 => {
+                let (half, ty) = (e.ty(Ty::Float8(16)), e.ty(Ty::Float8(32)));
+                let h = e.value(Inst::Bitcast, half, vec![Operand::IdRef(chunk)]);
+                e.value(Inst::FConvert, ty, vec![Operand::IdRef(h)])
+            }
+        };
+        match to {
+            DType::F32 => wide,
+            DType::Bf16 => {
+                e.need(Capability::BFloat16ConversionINTEL);
+                let ty = e.ty(Ty::Int8(16));
+                e.value(Inst::ConvertFToBF16INTEL, ty, vec![Operand::IdRef(wide)])
+            }
+            DType::F16 => {
+                let (half, ty) = (e.ty(Ty::Float8(16)), e.ty(Ty::Int8(16)));
+                let h = e.value(Inst::FConvert, half, vec![Operand::IdRef(wide)]);
+                e.value(Inst::Bitcast, ty, vec![Operand::IdRef(h)])
+            }
+        }
+    }
+
+    /// `.scale(s)`.
+    pub(crate) fn lower_scale(&mut self, op: &Op, tile: ValueId, by: ValueId) -> Result<(), LowerError> {
+        let (result, _) = self.tile_result(op)?;
+        let chunks = self.tile(tile)?;
+        let by = self.scalar(by)?;
+        let factor = self.e.pure(Inst::CompositeConstruct, Ty::Float8(32), &[by; 8]);
+        let ty = self.e.ty(Ty::Float8(32));
+        let chunks = chunks
+            .into_iter()
+            .map(|c| self.e.value(Inst::FMul, ty, vec![Operand::IdRef(c), Operand::IdRef(factor)]))
+            .collect();
+        self.set(result, Value::Tile(chunks));
+        Ok(())
+    }
+}

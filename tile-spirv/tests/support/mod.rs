@@ -1,0 +1,227 @@
+//! Owns hand-built kernels: a small builder of tile IR and the contract's GEMM in it.
+//!
+//! *Not here*: the front end, which builds the same IR from kernel text.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use tile_ir::error::Span;
+use tile_ir::ir::{
+    Access, Coord, Dim, Exit, Kernel, LoadForm, Op, OpKind, Order, Param, ParamId, ParamKind, Peers, Region,
+    Unit, ValueId,
+};
+use tile_ir::scalar::{Binary, Compare, Const};
+use tile_ir::types::{DType, Role, ScalarType, TileType, Type};
+use tile_ir::verify::{Verified, verify};
+
+/// `u32` as a type.
+pub const U32: Type = Type::Scalar(ScalarType::U32);
+
+/// A tile type.
+pub fn tile(dtype: DType, rows: u32, cols: u32, role: Role) -> Type {
+    Type::Tile(TileType { dtype, rows, cols, role })
+}
+
+/// Builds one kernel; ops go to the innermost open region.
+pub struct Build {
+    pub kernel: Kernel,
+    open: Vec<Vec<Op>>,
+}
+
+impl Build {
+    pub fn new(name: &str, instance: &str, subgroups: (u32, u32)) -> Build {
+        let body = Region { args: vec![], ops: vec![], exit: Exit::Yield(vec![]) };
+        Build {
+            kernel: Kernel {
+                name: name.into(),
+                instance: instance.into(),
+                params: vec![],
+                subgroups,
+                unowned_stores: false,
+                values: vec![],
+                body,
+            },
+            open: vec![vec![]],
+        }
+    }
+
+    pub fn global(&mut self, name: &str, dtype: DType, access: Access) -> ParamId {
+        self.kernel.params.push(Param { name: name.into(), kind: ParamKind::Global { dtype, access } });
+        ParamId(self.kernel.params.len() as u32 - 1)
+    }
+
+    pub fn scalar(&mut self, name: &str, ty: ScalarType) -> ValueId {
+        let value = self.kernel.new_value(Type::Scalar(ty));
+        self.kernel.params.push(Param { name: name.into(), kind: ParamKind::Scalar { value, ty } });
+        value
+    }
+
+    pub fn push(&mut self, kind: OpKind, types: &[Type]) -> Vec<ValueId> {
+        let results: Vec<ValueId> = types.iter().map(|&t| self.kernel.new_value(t)).collect();
+        let op = Op { kind, results: results.clone(), span: Span::NONE };
+        self.open.last_mut().expect("a region is open").push(op);
+        results
+    }
+
+    pub fn one(&mut self, kind: OpKind, ty: Type) -> ValueId {
+        self.push(kind, &[ty])[0]
+    }
+
+    pub fn constant(&mut self, c: Const) -> ValueId {
+        self.one(OpKind::Const(c), Type::Scalar(c.ty()))
+    }
+
+    pub fn u32(&mut self, v: u32) -> ValueId {
+        self.constant(Const::U32(v))
+    }
+
+    pub fn binary(&mut self, op: Binary, lhs: ValueId, rhs: ValueId) -> ValueId {
+        let ty = self.kernel.ty(lhs);
+        self.one(OpKind::Binary { op, lhs, rhs }, ty)
+    }
+
+    pub fn compare(&mut self, op: Compare, lhs: ValueId, rhs: ValueId) -> ValueId {
+        self.one(OpKind::Compare { op, lhs, rhs }, Type::Scalar(ScalarType::Bool))
+    }
+
+    pub fn dim(&mut self, global: ParamId, dim: Dim) -> ValueId {
+        self.one(OpKind::Dim { global, dim }, U32)
+    }
+
+    /// `ceil(extent / size)` as the front end writes it: quotient plus one if there is a rest.
+    pub fn tiles(&mut self, global: ParamId, dim: Dim, size: u32) -> ValueId {
+        let extent = self.dim(global, dim);
+        let by = self.u32(size);
+        let whole = self.binary(Binary::Div, extent, by);
+        let rest = self.binary(Binary::Rem, extent, by);
+        let zero = self.u32(0);
+        let more = self.compare(Compare::Ne, rest, zero);
+        let more = self.one(OpKind::Cast { value: more }, U32);
+        self.binary(Binary::Add, whole, more)
+    }
+
+    pub fn open(&mut self) {
+        self.open.push(vec![]);
+    }
+
+    pub fn close(&mut self, args: Vec<ValueId>, exit: Exit) -> Region {
+        Region { args, ops: self.open.pop().expect("a region is open"), exit }
+    }
+
+    pub fn own_tile(&mut self, global: ParamId, tile: (u32, u32), order: Order) -> [ValueId; 4] {
+        let r = self.push(OpKind::OwnTile { global, tile, order }, &[U32; 4]);
+        [r[0], r[1], r[2], r[3]]
+    }
+
+    /// `if at.outside() { return; }`
+    pub fn return_outside(&mut self, global: ParamId, tile: (u32, u32), at: [ValueId; 4]) {
+        let m = self.tiles(global, Dim::Rows, tile.0);
+        let n = self.tiles(global, Dim::Cols, tile.1);
+        let low = self.compare(Compare::Ge, at[2], m);
+        let right = self.compare(Compare::Ge, at[3], n);
+        let outside = self.binary(Binary::Or, low, right);
+        self.open();
+        let then = self.close(vec![], Exit::Return);
+        self.open();
+        let otherwise = self.close(vec![], Exit::Yield(vec![]));
+        self.push(OpKind::If { cond: outside, then, otherwise }, &[]);
+    }
+
+    pub fn load(&mut self, global: ParamId, at: Coord, form: LoadForm, ty: Type) -> ValueId {
+        self.one(OpKind::Load { global, at, form }, ty)
+    }
+
+    pub fn finish(mut self) -> Verified {
+        self.kernel.body.ops = self.open.pop().expect("the body is open");
+        assert!(self.open.is_empty(), "a region was left open");
+        verify(self.kernel).unwrap_or_else(|broken| {
+            let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
+            panic!("the hand-built kernel is not valid:\n{}", all.join("\n"))
+        })
+    }
+}
+
+/// A coordinate in tiles.
+pub fn tiles_at(at: [ValueId; 4]) -> Coord {
+    Coord { batch: Some(at[0]), depth: Some(at[1]), row: at[2], col: at[3], unit: Unit::Tiles }
+}
+
+/// What kind of GEMM to build.
+#[derive(Clone, Copy)]
+pub struct Gemm {
+    pub input: DType,
+    pub output: DType,
+    pub tile: (u32, u32, u32),
+    pub subgroups: (u32, u32),
+    pub trans_b: bool,
+    pub prefetch: bool,
+}
+
+impl Gemm {
+    /// The main instance.
+    pub const MAIN: Gemm = Gemm {
+        input: DType::Bf16,
+        output: DType::F32,
+        tile: (32, 64, 32),
+        subgroups: (8, 4),
+        trans_b: false,
+        prefetch: true,
+    };
+
+    /// The kernel of the contract.
+    pub fn build(self) -> Verified {
+        let (bm, bn, bk) = self.tile;
+        let instance = format!(
+            "<{}, {}, {bm}, {bn}, {bk}, {}, {}>",
+            self.input, self.output, self.trans_b, self.prefetch
+        );
+        let mut b = Build::new("gemm", &instance, self.subgroups);
+        let c = b.global("c", self.output, Access::Out);
+        let a = b.global("a", self.input, Access::In);
+        let w = b.global("b", self.input, Access::In);
+        let ahead = b.scalar("ahead", ScalarType::U32);
+        let width = b.u32(8);
+        let at = b.own_tile(c, (bm, bn), Order::Snake(width));
+        b.return_outside(c, (bm, bn), at);
+        let acc_type = tile(DType::F32, bm, bn, Role::Acc);
+        let zero = b.one(OpKind::Zeros, acc_type);
+        let lo = b.u32(0);
+        let hi = b.tiles(a, Dim::Cols, bk);
+        let k = b.kernel.new_value(U32);
+        let acc = b.kernel.new_value(acc_type);
+        b.open();
+        let [batch, depth, row, col] = at;
+        let x =
+            b.load(a, tiles_at([batch, depth, row, k]), LoadForm::Plain, tile(self.input, bm, bk, Role::Row));
+        if self.prefetch {
+            let next = b.binary(Binary::Add, k, ahead);
+            let at = tiles_at([batch, depth, row, next]);
+            b.push(OpKind::Prefetch { global: a, at, tile: (bm, bk), peers: Some(Peers::Row) }, &[]);
+            let (at, tile) = if self.trans_b {
+                (tiles_at([batch, depth, col, next]), (bn, bk))
+            } else {
+                (tiles_at([batch, depth, next, col]), (bk, bn))
+            };
+            b.push(OpKind::Prefetch { global: w, at, tile, peers: Some(Peers::Col) }, &[]);
+        }
+        let y = if self.trans_b {
+            b.load(
+                w,
+                tiles_at([batch, depth, col, k]),
+                LoadForm::Transpose,
+                tile(self.input, bk, bn, Role::VnniT),
+            )
+        } else {
+            b.load(
+                w,
+                tiles_at([batch, depth, k, col]),
+                LoadForm::Transform,
+                tile(self.input, bk, bn, Role::Vnni),
+            )
+        };
+        let next = b.one(OpKind::Mma { acc, a: x, b: y }, acc_type);
+        let body = b.close(vec![k, acc], Exit::Yield(vec![next]));
+        let sum = b.one(OpKind::For { lo, hi, step: 1, inits: vec![zero], body }, acc_type);
+        let out = b.one(OpKind::Convert { tile: sum }, tile(self.output, bm, bn, Role::Row));
+        b.push(OpKind::Store { global: c, tile: out, at: tiles_at(at) }, &[]);
+        b.finish()
+    }
+}
