@@ -66,7 +66,11 @@ impl Walk {
 
     fn expr(&mut self, e: &Expr) {
         match &e.kind {
-            ExprKind::Int(..) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Flag(_) => {}
+            ExprKind::Int(..)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Name(_)
+            | ExprKind::Flag(_) => {}
             ExprKind::SizeCompare(..) | ExprKind::SizeCast(..) => {}
             ExprKind::Unary(_, a) | ExprKind::Cast(a, ..) | ExprKind::Paren(a) => self.expr(a),
             ExprKind::Binary(_, a, b) | ExprKind::Logic(_, a, b) | ExprKind::Compare(_, a, b) => {

@@ -85,7 +85,9 @@ impl Parse for Entry {
             if key != "subgroups" {
                 return Err(syn::Error::new(
                     key.span(),
-                    format!("unknown instance option `{key}`\n  help: the option is `subgroups = (rows, cols)`"),
+                    format!(
+                        "unknown instance option `{key}`\n  help: the option is `subgroups = (rows, cols)`"
+                    ),
                 ));
             }
             input.parse::<Token![=]>()?;

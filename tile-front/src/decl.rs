@@ -5,12 +5,13 @@
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
 use syn::{
-    Expr, FnArg, GenericArgument, GenericParam as SynGeneric, ItemFn, Lit, Pat, PathArguments, ReturnType, Safety, Type,
-    TypeParamBound,
+    Expr, FnArg, GenericArgument, GenericParam as SynGeneric, ItemFn, Lit, Pat, PathArguments, ReturnType,
+    Safety, Type, TypeParamBound,
 };
 
 use crate::ast::{
-    Block, Bound, DTypeRef, Decl, GenericKind, GenericParam, ParamDecl, ParamType, RoleRef, SizeRef, TileRef, TypeRef,
+    Block, Bound, DTypeRef, Decl, GenericKind, GenericParam, ParamDecl, ParamType, RoleRef, SizeRef, TileRef,
+    TypeRef,
 };
 use crate::diag::Diags;
 use tile_ir::error::Code;
@@ -37,7 +38,11 @@ pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Option<Decl> {
         refuse(abi.span(), "here it has an ABI", "remove `extern`");
     }
     if let Some(clause) = &sig.generics.where_clause {
-        refuse(clause.where_token.span(), "here it has a `where` clause", "put the bounds on the generic parameters");
+        refuse(
+            clause.where_token.span(),
+            "here it has a `where` clause",
+            "put the bounds on the generic parameters",
+        );
     }
     if let ReturnType::Type(arrow, _) = &sig.output {
         refuse(arrow.span(), "here it returns a value", "write results to a `&mut gl<T>` parameter");
@@ -50,11 +55,21 @@ pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Option<Decl> {
     for input in &sig.inputs {
         match input {
             FnArg::Receiver(r) => {
-                diags.push(Code::Item, r.self_token.span(), "a kernel is a plain function; here it has a receiver", "move it out of the `impl`");
+                diags.push(
+                    Code::Item,
+                    r.self_token.span(),
+                    "a kernel is a plain function; here it has a receiver",
+                    "move it out of the `impl`",
+                );
             }
             FnArg::Typed(arg) => {
                 let Pat::Ident(name) = &*arg.pat else {
-                    diags.push(Code::Parameter, arg.pat.span(), "a kernel parameter has a plain name", "write `name: &gl<T>`");
+                    diags.push(
+                        Code::Parameter,
+                        arg.pat.span(),
+                        "a kernel parameter has a plain name",
+                        "write `name: &gl<T>`",
+                    );
                     continue;
                 };
                 if let Some(ty) = parse_param_type(&arg.ty, &generics, diags) {
@@ -78,7 +93,12 @@ fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
     for param in &item.sig.generics.params {
         match param {
             SynGeneric::Lifetime(l) => {
-                diags.push(Code::Item, l.lifetime.span(), "a kernel has no lifetime parameters", "remove it; `&gl<T>` needs none");
+                diags.push(
+                    Code::Item,
+                    l.lifetime.span(),
+                    "a kernel has no lifetime parameters",
+                    "remove it; `&gl<T>` needs none",
+                );
             }
             SynGeneric::Type(t) => {
                 let mut bound = None;
@@ -102,7 +122,9 @@ fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
                     }
                 }
                 match bound {
-                    Some(bound) => out.push(GenericParam { name: t.ident.clone(), kind: GenericKind::Type(bound) }),
+                    Some(bound) => {
+                        out.push(GenericParam { name: t.ident.clone(), kind: GenericKind::Type(bound) })
+                    }
                     None => diags.push(
                         Code::Generics,
                         t.ident.span(),
@@ -151,10 +173,20 @@ fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> 
                 let dtype = parse_dtype(t, generics, diags)?;
                 return Some(ParamType::Global { dtype, mutable: r.mutability.is_some() });
             }
-            diags.push(Code::Parameter, segment.ident.span(), "`gl` takes its element type", "write `&gl<T>`");
+            diags.push(
+                Code::Parameter,
+                segment.ident.span(),
+                "`gl` takes its element type",
+                "write `&gl<T>`",
+            );
             return None;
         }
-        diags.push(Code::Parameter, r.and_token.span(), "the only references a kernel takes are to `gl`", help);
+        diags.push(
+            Code::Parameter,
+            r.and_token.span(),
+            "the only references a kernel takes are to `gl`",
+            help,
+        );
         return None;
     }
     if let Type::Path(p) = ty
@@ -194,7 +226,12 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
         );
         return None;
     }
-    diags.push(Code::Parameter, ty.span(), "this is not an element type", "write bf16, f16, f32, or a type parameter");
+    diags.push(
+        Code::Parameter,
+        ty.span(),
+        "this is not an element type",
+        "write bf16, f16, f32, or a type parameter",
+    );
     None
 }
 
@@ -205,7 +242,11 @@ pub fn parse_size(arg: &GenericArgument, generics: &[GenericParam], diags: &mut 
         GenericArgument::Type(Type::Path(p)) => name_of(&p.path),
         GenericArgument::Const(Expr::Path(p)) => name_of(&p.path),
         GenericArgument::Const(Expr::Block(b)) => {
-            if let [syn::Stmt::Expr(Expr::Path(p), None)] = b.block.stmts.as_slice() { name_of(&p.path) } else { None }
+            if let [syn::Stmt::Expr(Expr::Path(p), None)] = b.block.stmts.as_slice() {
+                name_of(&p.path)
+            } else {
+                None
+            }
         }
         GenericArgument::Const(Expr::Lit(l)) => {
             if let Lit::Int(int) = &l.lit {
@@ -309,7 +350,12 @@ fn parse_role(arg: &GenericArgument, diags: &mut Diags) -> Option<RoleRef> {
             return Some(RoleRef { role, span });
         }
     }
-    diags.push(Code::UntypedSource, arg.span(), "the role of a tile is `Row`, `Vnni`, `VnniT` or `Acc`", "leave it out for `Row`");
+    diags.push(
+        Code::UntypedSource,
+        arg.span(),
+        "the role of a tile is `Row`, `Vnni`, `VnniT` or `Acc`",
+        "leave it out for `Row`",
+    );
     None
 }
 

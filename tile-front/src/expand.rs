@@ -94,7 +94,10 @@ impl Expansion<'_> {
         let body = self.body();
         let instances = if self.compiled.is_empty() { TokenStream::new() } else { self.instances() };
         let list: Vec<&str> = self.compiled.iter().map(|c| c.binding.name.as_str()).collect();
-        let doc = format!("Launchers and instances of the kernel `{name}`.\n\nCompiled instances: {}.", list.join(", "));
+        let doc = format!(
+            "Launchers and instances of the kernel `{name}`.\n\nCompiled instances: {}.",
+            list.join(", ")
+        );
         quote! {
             #[doc = #doc]
             #[allow(dead_code, unused, unsafe_op_in_unsafe_fn, clippy::all, clippy::pedantic, clippy::undocumented_unsafe_blocks)]

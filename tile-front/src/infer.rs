@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::assigned::assigned;
 use crate::ast::{Block, DTypeRef, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TileRef, TypeRef};
 use crate::diag::Diags;
 use crate::instance::Binding;
@@ -84,10 +83,11 @@ pub enum Want<'a> {
     Tile(&'a SymTile),
 }
 
+/// A variable in scope.
 #[derive(Clone, Debug)]
-struct Var {
-    name: Ident,
-    val: Val,
+pub(crate) struct Var {
+    pub(crate) name: Ident,
+    pub(crate) val: Val,
 }
 
 /// Infers one instance.
@@ -98,8 +98,10 @@ pub struct Infer<'a> {
     pub(crate) spans: Vec<TokenSpan>,
     /// Predicted types of the values bound by `let`, by expression id.
     pub(crate) witnesses: BTreeMap<u32, SymType>,
-    vars: Vec<Var>,
-    ops: Vec<Vec<Op>>,
+    /// Variables in scope, innermost last.
+    pub(crate) vars: Vec<Var>,
+    /// Ops of the regions being built, innermost last.
+    pub(crate) ops: Vec<Vec<Op>>,
 }
 
 /// What inference gives: the unverified kernel, the errors, the tokens behind the IR's spans, and the
@@ -182,7 +184,13 @@ impl Infer<'_> {
         self.emit(kind, &[Type::Scalar(ty)], token)[0]
     }
 
-    pub(crate) fn error<T>(&mut self, code: Code, span: TokenSpan, message: impl Into<String>, help: &str) -> Option<T> {
+    pub(crate) fn error<T>(
+        &mut self,
+        code: Code,
+        span: TokenSpan,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Option<T> {
         self.diags.push(code, span, message, help);
         None
     }
@@ -317,11 +325,21 @@ impl Infer<'_> {
                 let val = self.expr(value, Want::Any)?;
                 let Val::Own(owned) = &val else {
                     let found = self.name_of(&val);
-                    return self.error(Code::Mismatch, *span, format!("`Own` is the value of `own_tile`; here it is {found}"), "");
+                    return self.error(
+                        Code::Mismatch,
+                        *span,
+                        format!("`Own` is the value of `own_tile`; here it is {found}"),
+                        "",
+                    );
                 };
                 let size = |s: &SizeRef| self.binding.size(s);
                 if (size(rows), size(cols)) != (size(&owned.rows), size(&owned.cols)) {
-                    return self.error(Code::Mismatch, *span, "the written tile size differs from that of `own_tile`", "");
+                    return self.error(
+                        Code::Mismatch,
+                        *span,
+                        "the written tile size differs from that of `own_tile`",
+                        "",
+                    );
                 }
                 Some(val)
             }
@@ -337,7 +355,9 @@ impl Infer<'_> {
                         return self.error(
                             Code::Literal,
                             value.span,
-                            format!("the type of `{name}` is not known here; types are inferred forward only"),
+                            format!(
+                                "the type of `{name}` is not known here; types are inferred forward only"
+                            ),
                             "write it: `let x: u32 = ..` or `5u32`",
                         );
                     }
@@ -366,7 +386,10 @@ impl Infer<'_> {
                     None => Some(Val::Scalar(rhs, *s)),
                     Some(op) => {
                         let lhs = *id;
-                        Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op, lhs, rhs }, *s, name.span()), *s))
+                        Some(Val::Scalar(
+                            self.emit_scalar(OpKind::Binary { op, lhs, rhs }, *s, name.span()),
+                            *s,
+                        ))
                     }
                 }
             }
@@ -383,7 +406,12 @@ impl Infer<'_> {
             ),
             (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Int(_), _) => {
                 let found = self.name_of(&old);
-                self.error(Code::Construct, name.span(), format!("{found} cannot be assigned"), "bind a new variable with `let`")
+                self.error(
+                    Code::Construct,
+                    name.span(),
+                    format!("{found} cannot be assigned"),
+                    "bind a new variable with `let`",
+                )
             }
         };
         if let Some(new) = new {
@@ -391,171 +419,12 @@ impl Infer<'_> {
         }
     }
 
-    fn for_loop(
-        &mut self,
-        counter: Option<&Ident>,
-        lo: &Expr,
-        hi: &Expr,
-        step: Option<&crate::ast::SizeExpr>,
-        body: &Block,
-        span: TokenSpan,
-    ) {
-        let bounds = self.pair(lo, hi, Want::Any);
-        let step = match step {
-            None => 1,
-            Some(e) => match self.binding.eval(e).map(u32::try_from) {
-                Ok(Ok(v)) if v > 0 => v,
-                Ok(Ok(_) | Err(_)) | Err(_) => {
-                    self.diags.push(Code::Literal, crate::parse::size_span(e), "a step is 1 to 4294967295", "");
-                    return;
-                }
-            },
-        };
-        let Some((lo, hi, ty)) = bounds else { return };
-        if !ty.is_integer() {
-            self.diags.push(Code::Mismatch, span, format!("a loop counts with integers; here with {ty}"), "");
-            return;
-        }
-        let carried: Vec<(Ident, Val)> = self.carried(&[body]);
-        let inits: Vec<ValueId> = carried.iter().filter_map(|(_, v)| value_id(v)).collect();
-        let mut args = vec![self.kernel.new_value(Type::Scalar(ty))];
-        let depth = self.vars.len();
-        for (name, val) in &carried {
-            let fresh = self.fresh_like(val);
-            args.extend(value_id(&fresh));
-            self.set(name, fresh);
-        }
-        self.ops.push(vec![]);
-        if let Some(counter) = counter {
-            self.vars.push(Var { name: counter.clone(), val: Val::Scalar(args[0], ty) });
-        }
-        let (_, returned) = self.block(body, Want::Any);
-        self.vars.truncate(depth);
-        let ops = self.ops.pop().unwrap_or_default();
-        if returned {
-            self.error::<()>(
-                Code::Construct,
-                span,
-                "a loop body that always returns runs at most once",
-                "put the `return` under a condition, or drop the loop",
-            );
-            return;
-        }
-        let yields: Vec<ValueId> = carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
-        let types: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
-        let body = Region { args, ops, exit: Exit::Yield(yields) };
-        let results = self.emit(OpKind::For { lo, hi, step, inits, body }, &types, span);
-        self.assign_results(&carried, &results);
-    }
-
-    /// Outer variables that the blocks assign, with their current values, in order of declaration.
-    fn carried(&mut self, blocks: &[&Block]) -> Vec<(Ident, Val)> {
-        let names = assigned(blocks);
-        let mut out: Vec<(Ident, Val)> = vec![];
-        for var in self.vars.iter().rev() {
-            if names.contains(&var.name.to_string()) && !out.iter().any(|(n, _)| *n == var.name) && value_id(&var.val).is_some() {
-                out.push((var.name.clone(), var.val.clone()));
-            }
-        }
-        out.reverse();
-        out
-    }
-
-    fn fresh_like(&mut self, val: &Val) -> Val {
-        match val {
-            Val::Scalar(_, s) => Val::Scalar(self.kernel.new_value(Type::Scalar(*s)), *s),
-            Val::Tile(id, t) => {
-                let ty = self.kernel.ty(*id);
-                Val::Tile(self.kernel.new_value(ty), t.clone())
-            }
-            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => val.clone(),
-        }
-    }
-
-    fn assign_results(&mut self, carried: &[(Ident, Val)], results: &[ValueId]) {
-        for ((name, val), &id) in carried.iter().zip(results) {
-            self.set(name, with_id(val, id));
-        }
-    }
-
-    /// Walks an `if`. The second result is true when both ways return.
-    pub(crate) fn if_expr(
-        &mut self,
-        e: &Expr,
-        cond: &Expr,
-        then: &Block,
-        otherwise: Option<&Block>,
-        want: Want<'_>,
-    ) -> (Option<Val>, bool) {
-        if let Some(known) = self.known(cond) {
-            return match (known, otherwise) {
-                (true, _) => self.block(then, want),
-                (false, Some(block)) => self.block(block, want),
-                (false, None) => (Some(Val::Unit), false),
-            };
-        }
-        let Some(cond) = self.expr(cond, Want::Scalar(ScalarType::Bool)).and_then(|v| self.scalar(v, ScalarType::Bool, cond.span))
-        else {
-            return (None, false);
-        };
-        let empty = Block::default();
-        let blocks = [then, otherwise.unwrap_or(&empty)];
-        let carried = self.carried(&blocks);
-        let mut regions = vec![];
-        let mut values = vec![];
-        let mut ends = vec![];
-        for block in blocks {
-            self.ops.push(vec![]);
-            let (val, returned) = self.block(block, want);
-            let mut yields: Vec<ValueId> =
-                carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
-            for (name, val) in &carried {
-                self.set(name, val.clone());
-            }
-            // An untyped literal as the value of a branch takes the type that is wanted.
-            let val = match (val, want) {
-                (Some(v @ Val::Int(_)), Want::Scalar(s)) => self.scalar(v, s, e.span).map(|id| Val::Scalar(id, s)),
-                (v, _) => v,
-            };
-            yields.extend(val.as_ref().and_then(value_id));
-            let ops = self.ops.pop().unwrap_or_default();
-            let exit = if returned { Exit::Return } else { Exit::Yield(yields) };
-            regions.push(Region { args: vec![], ops, exit });
-            values.push(val);
-            ends.push(returned);
-        }
-        let (Some(otherwise), Some(then)) = (regions.pop(), regions.pop()) else { return (None, false) };
-        let (Some(b), Some(a)) = (values.pop().flatten(), values.pop().flatten()) else { return (None, false) };
-        let result = match (&a, &b, ends[0], ends[1]) {
-            (_, _, true, true) => Val::Unit,
-            (_, b, true, false) => b.clone(),
-            (a, _, false, true) => a.clone(),
-            (a, b, false, false) => {
-                if self.type_of(a) != self.type_of(b) {
-                    let (a, b) = (self.name_of(a), self.name_of(b));
-                    let message = format!("the branches of an `if` give one type; here they give {a} and {b}");
-                    return (self.error(Code::Mismatch, e.span, message, ""), false);
-                }
-                a.clone()
-            }
-        };
-        let mut types: Vec<Type> = carried.iter().filter_map(|(_, v)| self.type_of(v)).collect();
-        types.extend(self.type_of(&result));
-        let results = self.emit(OpKind::If { cond, then, otherwise }, &types, e.span);
-        self.assign_results(&carried, &results);
-        let val = match (self.type_of(&result), results.last()) {
-            (Some(_), Some(&id)) => with_id(&result, id),
-            (Some(_) | None, _) => result,
-        };
-        (Some(val), ends[0] && ends[1])
-    }
-
     pub(crate) fn type_of(&self, val: &Val) -> Option<Type> {
         value_id(val).map(|id| self.kernel.ty(id))
     }
 
     /// The value of a condition known at compile time.
-    fn known(&mut self, e: &Expr) -> Option<bool> {
+    pub(crate) fn known(&mut self, e: &Expr) -> Option<bool> {
         match &e.kind {
             ExprKind::Bool(b) => Some(*b),
             ExprKind::Flag(name) => self.binding.flag(name),
@@ -603,7 +472,9 @@ impl Infer<'_> {
             ExprKind::SizeCast(size, ty) => match self.binding.eval(size) {
                 Ok(v) => match tile_ir::scalar::cast(Const::U64(v), *ty) {
                     Some(c) => Some(self.constant(c, e.span)),
-                    None => self.error(Code::Mismatch, e.span, format!("a size does not convert to {ty}"), ""),
+                    None => {
+                        self.error(Code::Mismatch, e.span, format!("a size does not convert to {ty}"), "")
+                    }
                 },
                 Err(why) => self.error(Code::Literal, e.span, why, ""),
             },
@@ -614,7 +485,12 @@ impl Infer<'_> {
             ExprKind::Binary(op, a, b) => {
                 let (lhs, rhs, ty) = self.pair(a, b, want)?;
                 if !op.takes(ty) {
-                    return self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {ty}", op.name()), "");
+                    return self.error(
+                        Code::Mismatch,
+                        e.span,
+                        format!("`{}` is not defined on {ty}", op.name()),
+                        "",
+                    );
                 }
                 Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op: *op, lhs, rhs }, ty, e.span), ty))
             }
@@ -628,7 +504,12 @@ impl Infer<'_> {
             ExprKind::Compare(op, a, b) => {
                 let (lhs, rhs, ty) = self.pair(a, b, Want::Any)?;
                 if !op.takes(ty) {
-                    return self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {ty}", op.name()), "");
+                    return self.error(
+                        Code::Mismatch,
+                        e.span,
+                        format!("`{}` is not defined on {ty}", op.name()),
+                        "",
+                    );
                 }
                 let kind = OpKind::Compare { op: *op, lhs, rhs };
                 Some(Val::Scalar(self.emit_scalar(kind, ScalarType::Bool, e.span), ScalarType::Bool))
@@ -648,7 +529,12 @@ impl Infer<'_> {
                     }
                     other => {
                         let found = self.name_of(&other);
-                        self.error(Code::Mismatch, e.span, format!("`as` does not convert {found} to {ty}"), "compare instead: `x != 0`")
+                        self.error(
+                            Code::Mismatch,
+                            e.span,
+                            format!("`as` does not convert {found} to {ty}"),
+                            "compare instead: `x != 0`",
+                        )
                     }
                 }
             }
@@ -669,9 +555,12 @@ impl Infer<'_> {
                     let value = self.scalar(val, ty, inner.span)?;
                     Some(Val::Scalar(self.emit_scalar(OpKind::Unary { op, value }, ty, e.span), ty))
                 }
-                Want::Scalar(_) | Want::Any | Want::Tile(_) => {
-                    self.error(Code::Literal, inner.span, "the literal's type is not known here", "write it: `5u32`")
-                }
+                Want::Scalar(_) | Want::Any | Want::Tile(_) => self.error(
+                    Code::Literal,
+                    inner.span,
+                    "the literal's type is not known here",
+                    "write it: `5u32`",
+                ),
             },
             (op, other) => {
                 let found = self.name_of(&other);
@@ -686,7 +575,7 @@ impl Infer<'_> {
     }
 
     /// Types two operands that must have one scalar type; a literal takes the other's type.
-    fn pair(&mut self, a: &Expr, b: &Expr, want: Want<'_>) -> Option<(ValueId, ValueId, ScalarType)> {
+    pub(crate) fn pair(&mut self, a: &Expr, b: &Expr, want: Want<'_>) -> Option<(ValueId, ValueId, ScalarType)> {
         let x = self.expr(a, want);
         let y = self.expr(b, want);
         let (x, y) = (x?, y?);
@@ -704,7 +593,12 @@ impl Infer<'_> {
             (other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit), _, _)
             | (Val::Int(_), other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit), _) => {
                 let found = self.name_of(other);
-                return self.error(Code::Mismatch, a.span, format!("operators work on scalars; here one side is {found}"), "");
+                return self.error(
+                    Code::Mismatch,
+                    a.span,
+                    format!("operators work on scalars; here one side is {found}"),
+                    "",
+                );
             }
         };
         let lhs = self.scalar(x, ty, a.span);
@@ -725,8 +619,15 @@ impl Infer<'_> {
                 };
                 match fits {
                     Some(c) => value_id(&self.constant(c, span)),
-                    None if ty.is_integer() => self.error(Code::Literal, span, format!("`{v}` does not fit {ty}"), ""),
-                    None => self.error(Code::Mismatch, span, format!("a value of type {ty} is needed; here it is an integer literal"), "write `1.0` for a float"),
+                    None if ty.is_integer() => {
+                        self.error(Code::Literal, span, format!("`{v}` does not fit {ty}"), "")
+                    }
+                    None => self.error(
+                        Code::Mismatch,
+                        span,
+                        format!("a value of type {ty} is needed; here it is an integer literal"),
+                        "write `1.0` for a float",
+                    ),
                 }
             }
             Val::Scalar(..) | Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit => {
@@ -749,7 +650,12 @@ impl Infer<'_> {
             return value_id(&val).map(|id| Val::Tile(id, want.clone()));
         }
         let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));
-        self.error(Code::Mismatch, span, format!("a `{wanted}` is needed; here it is {found}"), "`.to::<T>()` converts `Acc` and `Row` tiles")
+        self.error(
+            Code::Mismatch,
+            span,
+            format!("a `{wanted}` is needed; here it is {found}"),
+            "`.to::<T>()` converts `Acc` and `Row` tiles",
+        )
     }
 }
 
@@ -758,14 +664,16 @@ pub fn sym_tile(t: &TileRef) -> SymTile {
     SymTile { dtype: t.dtype.clone(), rows: t.rows.clone(), cols: t.cols.clone(), role: t.role.role }
 }
 
-fn value_id(val: &Val) -> Option<ValueId> {
+/// The IR value of a scalar or tile.
+pub(crate) fn value_id(val: &Val) -> Option<ValueId> {
     match val {
         Val::Scalar(id, _) | Val::Tile(id, _) => Some(*id),
         Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => None,
     }
 }
 
-fn with_id(val: &Val, id: ValueId) -> Val {
+/// The same variable with another IR value.
+pub(crate) fn with_id(val: &Val, id: ValueId) -> Val {
     match val {
         Val::Scalar(_, s) => Val::Scalar(id, *s),
         Val::Tile(_, t) => Val::Tile(id, t.clone()),

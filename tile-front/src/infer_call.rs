@@ -88,7 +88,9 @@ impl Infer<'_> {
                 let (sym, ty) = self.source(want, &call.name)?;
                 Some(Val::Tile(self.emit(OpKind::Zeros, &[ty], span)[0], sym))
             }
-            CallOp::Place(place) => Some(Val::Scalar(self.emit_scalar(OpKind::Place(*place), U32, e.span), U32)),
+            CallOp::Place(place) => {
+                Some(Val::Scalar(self.emit_scalar(OpKind::Place(*place), U32, e.span), U32))
+            }
             CallOp::OwnTile { rows, cols, global, snake, order_span } => {
                 let id = self.param(global)?;
                 let tile = (self.binding.size(rows)?, self.binding.size(cols)?);
@@ -97,7 +99,12 @@ impl Infer<'_> {
                     Some(width) => {
                         let val = self.expr(width, Want::Scalar(U32))?;
                         if matches!(val, Val::Int(0)) {
-                            return self.error(Code::Literal, *order_span, "the width of `Snake` is at least 1", "write `Snake(8)`");
+                            return self.error(
+                                Code::Literal,
+                                *order_span,
+                                "the width of `Snake` is at least 1",
+                                "write `Snake(8)`",
+                            );
                         }
                         Order::Snake(self.scalar(val, U32, width.span)?)
                     }
@@ -117,8 +124,12 @@ impl Infer<'_> {
                 let id = self.param(global);
                 let at = self.coord(at);
                 let t = self.concrete(&sym_tile(tile))?;
-                let kind =
-                    OpKind::Prefetch { global: id?, at: at?, tile: (t.rows, t.cols), peers: peers.map(|(p, _)| p) };
+                let kind = OpKind::Prefetch {
+                    global: id?,
+                    at: at?,
+                    tile: (t.rows, t.cols),
+                    peers: peers.map(|(p, _)| p),
+                };
                 self.emit(kind, &[], span);
                 Some(Val::Unit)
             }
@@ -191,25 +202,49 @@ impl Infer<'_> {
     }
 
     /// Types a method call.
-    pub(crate) fn method(&mut self, e: &Expr, receiver: &Expr, method: &Method, name: &Ident, want: Want<'_>) -> Option<Val> {
+    pub(crate) fn method(
+        &mut self,
+        e: &Expr,
+        receiver: &Expr,
+        method: &Method,
+        name: &Ident,
+        want: Want<'_>,
+    ) -> Option<Val> {
         let val = self.expr(receiver, Want::Any)?;
         let span = e.span;
         match (method, val) {
             (Method::Part, Val::Global(global)) => match Dim::ALL.iter().find(|d| *name == d.name()) {
-                Some(&dim) => Some(Val::Scalar(self.emit_scalar(OpKind::Dim { global, dim }, U32, span), U32)),
-                None => self.error(Code::UnknownOp, span, format!("a `gl` has no `.{name}()`"), "it has batch, depth, rows, cols, pitch, row_tiles, col_tiles"),
+                Some(&dim) => {
+                    Some(Val::Scalar(self.emit_scalar(OpKind::Dim { global, dim }, U32, span), U32))
+                }
+                None => self.error(
+                    Code::UnknownOp,
+                    span,
+                    format!("a `gl` has no `.{name}()`"),
+                    "it has batch, depth, rows, cols, pitch, row_tiles, col_tiles",
+                ),
             },
             (Method::Part, Val::Own(o)) => {
                 match ["batch", "depth", "row", "col"].iter().position(|part| *name == part) {
                     Some(i) => Some(Val::Scalar(o.ids[i], U32)),
-                    None => self.error(Code::UnknownOp, span, format!("an owned position has no `.{name}()`"), "it has batch, depth, row, col, outside"),
+                    None => self.error(
+                        Code::UnknownOp,
+                        span,
+                        format!("an owned position has no `.{name}()`"),
+                        "it has batch, depth, row, col, outside",
+                    ),
                 }
             }
             (Method::Tiles(rows, size), Val::Global(global)) => {
                 let n = match self.binding.eval(size).map(u32::try_from) {
                     Ok(Ok(n)) if n > 0 => n,
                     Ok(Ok(_) | Err(_)) | Err(_) => {
-                        return self.error(Code::Literal, crate::parse::size_span(size), "a tile size is 1 to 4294967295", "");
+                        return self.error(
+                            Code::Literal,
+                            crate::parse::size_span(size),
+                            "a tile size is 1 to 4294967295",
+                            "",
+                        );
                     }
                 };
                 let dim = if *rows { Dim::Rows } else { Dim::Cols };
@@ -217,8 +252,10 @@ impl Infer<'_> {
             }
             (Method::Outside, Val::Own(o)) => {
                 let (rows, cols) = (self.binding.size(&o.rows)?, self.binding.size(&o.cols)?);
-                let (row_tiles, col_tiles) =
-                    (self.tiles(o.global, Dim::Rows, rows, span), self.tiles(o.global, Dim::Cols, cols, span));
+                let (row_tiles, col_tiles) = (
+                    self.tiles(o.global, Dim::Rows, rows, span),
+                    self.tiles(o.global, Dim::Cols, cols, span),
+                );
                 let below = |this: &mut Self, lhs, rhs| {
                     this.emit_scalar(OpKind::Compare { op: Compare::Ge, lhs, rhs }, ScalarType::Bool, span)
                 };
@@ -255,7 +292,11 @@ impl Infer<'_> {
         let zero = self.emit_scalar(OpKind::Const(Const::U32(0)), U32, span);
         let whole = self.emit_scalar(OpKind::Binary { op: Binary::Div, lhs: size, rhs: n }, U32, span);
         let left = self.emit_scalar(OpKind::Binary { op: Binary::Rem, lhs: size, rhs: n }, U32, span);
-        let some = self.emit_scalar(OpKind::Compare { op: Compare::Ne, lhs: left, rhs: zero }, ScalarType::Bool, span);
+        let some = self.emit_scalar(
+            OpKind::Compare { op: Compare::Ne, lhs: left, rhs: zero },
+            ScalarType::Bool,
+            span,
+        );
         let extra = self.emit_scalar(OpKind::Cast { value: some }, U32, span);
         self.emit_scalar(OpKind::Binary { op: Binary::Add, lhs: whole, rhs: extra }, U32, span)
     }

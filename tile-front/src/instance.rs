@@ -104,7 +104,13 @@ impl Binding {
                     Binary::Mul => a.checked_mul(b),
                     Binary::Div => a.checked_div(b),
                     Binary::Rem => a.checked_rem(b),
-                    Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr | Binary::Min | Binary::Max => None,
+                    Binary::And
+                    | Binary::Or
+                    | Binary::Xor
+                    | Binary::Shl
+                    | Binary::Shr
+                    | Binary::Min
+                    | Binary::Max => None,
                 };
                 value.ok_or_else(|| format!("`{}` of {a} and {b} is not a size", op.name()))
             }
@@ -176,7 +182,8 @@ fn parse_derives(attr: &Attr, decl: &Decl, diags: &mut Diags) -> Vec<(Ident, Siz
 }
 
 fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut Diags) -> Option<Binding> {
-    let listed: Vec<_> = decl.generics.iter().filter(|g| !derives.iter().any(|(n, _)| *n == g.name)).collect();
+    let listed: Vec<_> =
+        decl.generics.iter().filter(|g| !derives.iter().any(|(n, _)| *n == g.name)).collect();
     if entry.args.len() != listed.len() {
         let names: Vec<String> = listed.iter().map(|g| g.name.to_string()).collect();
         diags.push(
@@ -201,7 +208,11 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
                     diags.push(
                         Code::Generics,
                         name.span(),
-                        format!("`{}` has the bound `{}`, which {d} does not satisfy", param.name, bound.name()),
+                        format!(
+                            "`{}` has the bound `{}`, which {d} does not satisfy",
+                            param.name,
+                            bound.name()
+                        ),
                         "matrix instructions take bf16 and f16",
                     );
                     ok = false;

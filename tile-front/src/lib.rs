@@ -18,6 +18,7 @@ mod diag;
 mod expand;
 mod infer;
 mod infer_call;
+mod infer_control;
 mod instance;
 mod parse;
 mod parse_call;
@@ -50,7 +51,12 @@ struct Pipeline {
 pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(span) = parse::too_deep(&item).or_else(|| parse::too_deep(&attr)) {
         let mut diags = Diags::default();
-        diags.push(Code::Construct, span, "brackets or operators nest too deep for a kernel", "split the expression with `let`");
+        diags.push(
+            Code::Construct,
+            span,
+            "brackets or operators nest too deep for a kernel",
+            "split the expression with `let`",
+        );
         let errors = diags.compile_errors(false);
         return quote! { #errors #item };
     }
@@ -62,7 +68,12 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
             if is_fn {
                 diags.push(Code::Item, error.span(), error.to_string(), "");
             } else {
-                diags.push(Code::Item, Span::call_site(), "`#[tile_kernel]` goes on a function", "move it to the kernel's `fn`");
+                diags.push(
+                    Code::Item,
+                    Span::call_site(),
+                    "`#[tile_kernel]` goes on a function",
+                    "move it to the kernel's `fn`",
+                );
             }
             let errors = diags.compile_errors(false);
             return quote! { #errors #item };
@@ -154,7 +165,12 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Option<Pipeline>, Diags) {
             Err(broken) => broken.into_iter().for_each(|d| diags.add(at(d))),
             Ok(kernel) => match tile_spirv::lower(&kernel) {
                 Ok(modules) => compiled.push(Compiled { binding, kernel, modules }),
-                Err(e) => diags.push(Code::Structure, decl.name.span(), format!("in instance {}: {e}", binding.name), ""),
+                Err(e) => diags.push(
+                    Code::Structure,
+                    decl.name.span(),
+                    format!("in instance {}: {e}", binding.name),
+                    "",
+                ),
             },
         }
     }

@@ -97,7 +97,12 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         let mut out = Block::default();
         if self.depth > MAX_DEPTH {
-            self.diags.push(Code::Construct, block.span(), format!("blocks nest at most {MAX_DEPTH} deep"), "");
+            self.diags.push(
+                Code::Construct,
+                block.span(),
+                format!("blocks nest at most {MAX_DEPTH} deep"),
+                "",
+            );
         } else {
             let last = block.stmts.len().saturating_sub(1);
             for (i, stmt) in block.stmts.iter().enumerate() {
@@ -119,9 +124,11 @@ impl<'a> Parser<'a> {
     fn stmt(&mut self, stmt: &SynStmt) -> Option<Stmt> {
         match stmt {
             SynStmt::Local(local) => self.local(local),
-            SynStmt::Item(item) => {
-                self.refuse(item.span(), "an item inside a body", "define it outside and pass it as a parameter")
-            }
+            SynStmt::Item(item) => self.refuse(
+                item.span(),
+                "an item inside a body",
+                "define it outside and pass it as a parameter",
+            ),
             SynStmt::Macro(m) => self.refuse(m.mac.path.span(), "a macro call", "write the code out"),
             SynStmt::Expr(e, _) => self.expr_stmt(e),
         }
@@ -175,13 +182,19 @@ impl<'a> Parser<'a> {
             SynExpr::ForLoop(f) => self.for_loop(f),
             SynExpr::Return(r) => {
                 if let Some(value) = &r.expr {
-                    return self.refuse(value.span(), "returning a value", "write results to a `&mut gl<T>` parameter; use `return;`");
+                    return self.refuse(
+                        value.span(),
+                        "returning a value",
+                        "write results to a `&mut gl<T>` parameter; use `return;`",
+                    );
                 }
                 Some(Stmt::Return(r.return_token.span()))
             }
             SynExpr::While(w) => self.refuse(w.while_token.span(), "`while`", "use `for i in lo..hi`"),
             SynExpr::Loop(l) => self.refuse(l.loop_token.span(), "`loop`", "use `for i in lo..hi`"),
-            SynExpr::Break(b) => self.refuse(b.break_token.span(), "`break`", "bound the `for` range instead"),
+            SynExpr::Break(b) => {
+                self.refuse(b.break_token.span(), "`break`", "bound the `for` range instead")
+            }
             SynExpr::Continue(c) => {
                 self.refuse(c.continue_token.span(), "`continue`", "put the rest of the body into an `if`")
             }
@@ -203,9 +216,13 @@ impl<'a> Parser<'a> {
             return self.refuse(label.name.span(), "a loop label", "remove it");
         }
         let counter = match &*f.pat {
-            Pat::Ident(p) if p.mutability.is_none() && p.by_ref.is_none() && p.subpat.is_none() => Some(p.ident.clone()),
+            Pat::Ident(p) if p.mutability.is_none() && p.by_ref.is_none() && p.subpat.is_none() => {
+                Some(p.ident.clone())
+            }
             Pat::Wild(_) => None,
-            other => return self.refuse(other.span(), "a pattern as loop counter", "write `for i in lo..hi`"),
+            other => {
+                return self.refuse(other.span(), "a pattern as loop counter", "write `for i in lo..hi`");
+            }
         };
         let (range, step) = match strip(&f.expr) {
             SynExpr::MethodCall(m) if m.method == "step_by" && m.args.len() == 1 => {
@@ -221,7 +238,11 @@ impl<'a> Parser<'a> {
             other => (other, None),
         };
         let SynExpr::Range(r) = range else {
-            return self.refuse(f.expr.span(), "iterating over anything but a range", "write `for i in lo..hi`");
+            return self.refuse(
+                f.expr.span(),
+                "iterating over anything but a range",
+                "write `for i in lo..hi`",
+            );
         };
         if let RangeLimits::Closed(token) = &r.limits {
             return self.refuse(token.span(), "an inclusive range", "write `lo..hi + 1`");
@@ -278,7 +299,12 @@ impl<'a> Parser<'a> {
     pub fn parse_expr(&mut self, e: &SynExpr) -> Option<Expr> {
         self.depth += 1;
         let out = if self.depth > MAX_DEPTH {
-            self.diags.push(Code::Construct, e.span(), format!("expressions nest at most {MAX_DEPTH} deep"), "use `let`");
+            self.diags.push(
+                Code::Construct,
+                e.span(),
+                format!("expressions nest at most {MAX_DEPTH} deep"),
+                "use `let`",
+            );
             None
         } else {
             self.parse_expr_kind(e)
@@ -325,7 +351,9 @@ impl<'a> Parser<'a> {
                 let op = match u.op {
                     UnOp::Neg(_) => Unary::Neg,
                     UnOp::Not(_) => Unary::Not,
-                    _ => return self.refuse(u.op.span(), "dereferencing", "kernel values are not references"),
+                    _ => {
+                        return self.refuse(u.op.span(), "dereferencing", "kernel values are not references");
+                    }
                 };
                 if let (Unary::Neg, SynExpr::Lit(l)) = (op, strip(&u.expr))
                     && let Lit::Float(f) = &l.lit
@@ -343,7 +371,11 @@ impl<'a> Parser<'a> {
                     _ => None,
                 };
                 let Some(target) = target else {
-                    return self.refuse(c.ty.span(), "converting to this type", "scalars are u32, i32, u64, f32, bool");
+                    return self.refuse(
+                        c.ty.span(),
+                        "converting to this type",
+                        "scalars are u32, i32, u64, f32, bool",
+                    );
                 };
                 if let Some(size) = self.named_size(&c.expr) {
                     return Some(self.expr(c.as_token.span(), ExprKind::SizeCast(size, target)));
@@ -361,35 +393,59 @@ impl<'a> Parser<'a> {
             SynExpr::Closure(c) => self.refuse(c.body.span(), "a closure", "write the code where it is used"),
             SynExpr::Match(m) => self.refuse(m.match_token.span(), "`match`", "use `if` / `else`"),
             SynExpr::Macro(m) => self.refuse(m.mac.path.span(), "a macro call", "write the code out"),
-            SynExpr::Reference(r) => {
-                self.refuse(r.and_token.span(), "a reference outside an op's arguments", "pass `&tile` directly to the op")
+            SynExpr::Reference(r) => self.refuse(
+                r.and_token.span(),
+                "a reference outside an op's arguments",
+                "pass `&tile` directly to the op",
+            ),
+            SynExpr::Index(i) => self.refuse(
+                i.bracket_token.span.open(),
+                "indexing",
+                "load a tile: `let x: rt<..> = load(a, [row, col]);`",
+            ),
+            SynExpr::Field(f) => {
+                self.refuse(f.dot_token.span(), "a field access", "use the methods, such as `at.row()`")
             }
-            SynExpr::Index(i) => {
-                self.refuse(i.bracket_token.span.open(), "indexing", "load a tile: `let x: rt<..> = load(a, [row, col]);`")
-            }
-            SynExpr::Field(f) => self.refuse(f.dot_token.span(), "a field access", "use the methods, such as `at.row()`"),
             SynExpr::Tuple(t) => self.refuse(t.paren_token.span.open(), "a tuple", "use separate variables"),
-            SynExpr::Array(a) => {
-                self.refuse(a.bracket_token.span.open(), "an array outside a coordinate", "use separate variables")
+            SynExpr::Array(a) => self.refuse(
+                a.bracket_token.span.open(),
+                "an array outside a coordinate",
+                "use separate variables",
+            ),
+            SynExpr::Repeat(r) => {
+                self.refuse(r.bracket_token.span.open(), "an array", "use separate variables")
             }
-            SynExpr::Repeat(r) => self.refuse(r.bracket_token.span.open(), "an array", "use separate variables"),
             SynExpr::Struct(s) => self.refuse(s.path.span(), "a struct value", "use separate variables"),
-            SynExpr::Range(r) => self.refuse(r.limits.span(), "a range outside `for`", "write `for i in lo..hi`"),
+            SynExpr::Range(r) => {
+                self.refuse(r.limits.span(), "a range outside `for`", "write `for i in lo..hi`")
+            }
             SynExpr::Unsafe(u) if self.is_unsafe => {
                 let block = self.block(&u.block);
                 Some(self.expr(u.unsafe_token.span(), ExprKind::Block(block)))
             }
-            SynExpr::Unsafe(u) => {
-                self.refuse(u.unsafe_token.span(), "an `unsafe` block", "mark the whole kernel `unsafe fn` to use `store_at`")
-            }
+            SynExpr::Unsafe(u) => self.refuse(
+                u.unsafe_token.span(),
+                "an `unsafe` block",
+                "mark the whole kernel `unsafe fn` to use `store_at`",
+            ),
             SynExpr::Try(t) => self.refuse(t.question_token.span(), "`?`", "ops in a kernel cannot fail"),
-            SynExpr::Await(a) => self.refuse(a.await_token.span(), "`.await`", "loads complete by themselves"),
-            SynExpr::Let(l) => self.refuse(l.let_token.span(), "`if let`", "use a comparison"),
-            SynExpr::Return(r) => {
-                self.refuse(r.return_token.span(), "`return` inside an expression", "write it as a statement: `if done { return; }`")
+            SynExpr::Await(a) => {
+                self.refuse(a.await_token.span(), "`.await`", "loads complete by themselves")
             }
-            SynExpr::ForLoop(f) => self.refuse(f.for_token.span(), "a loop used as a value", "add a semicolon behind it"),
-            SynExpr::While(_) | SynExpr::Loop(_) | SynExpr::Break(_) | SynExpr::Continue(_) | SynExpr::Assign(_) => {
+            SynExpr::Let(l) => self.refuse(l.let_token.span(), "`if let`", "use a comparison"),
+            SynExpr::Return(r) => self.refuse(
+                r.return_token.span(),
+                "`return` inside an expression",
+                "write it as a statement: `if done { return; }`",
+            ),
+            SynExpr::ForLoop(f) => {
+                self.refuse(f.for_token.span(), "a loop used as a value", "add a semicolon behind it")
+            }
+            SynExpr::While(_)
+            | SynExpr::Loop(_)
+            | SynExpr::Break(_)
+            | SynExpr::Continue(_)
+            | SynExpr::Assign(_) => {
                 self.refuse(e.span(), "this statement used as a value", "write it as a statement of its own")
             }
             _ => self.refuse(e.span(), "this expression", "`docs/` lists what a kernel body may contain"),
@@ -416,7 +472,11 @@ impl<'a> Parser<'a> {
             BinOp::Or(_) => Some(self.expr(span, ExprKind::Logic(false, lhs, rhs))),
             _ => match arithmetic(&b.op) {
                 Some(op) => Some(self.expr(span, ExprKind::Binary(op, lhs, rhs))),
-                None => self.refuse(span, "a compound assignment used as a value", "write it as a statement of its own"),
+                None => self.refuse(
+                    span,
+                    "a compound assignment used as a value",
+                    "write it as a statement of its own",
+                ),
             },
         }
     }
@@ -440,12 +500,21 @@ impl<'a> Parser<'a> {
 
     fn float(&mut self, f: &syn::LitFloat) -> Option<f32> {
         if !matches!(f.suffix(), "" | "f32") {
-            return self.refuse(f.span(), &format!("the type `{}`", f.suffix()), "floats in a kernel are f32");
+            return self.refuse(
+                f.span(),
+                &format!("the type `{}`", f.suffix()),
+                "floats in a kernel are f32",
+            );
         }
         match f.base10_parse::<f32>() {
             Ok(v) if v.is_finite() => Some(v),
             Ok(_) | Err(_) => {
-                self.diags.push(Code::Literal, f.span(), format!("`{f}` does not fit f32"), "the largest f32 is about 3.4e38");
+                self.diags.push(
+                    Code::Literal,
+                    f.span(),
+                    format!("`{f}` does not fit f32"),
+                    "the largest f32 is about 3.4e38",
+                );
                 None
             }
         }
@@ -459,12 +528,21 @@ impl<'a> Parser<'a> {
                     name => match ScalarType::from_name(name) {
                         Some(ty) => Some(ty),
                         None => {
-                            return self.refuse(int.span(), &format!("the type `{name}`"), "integers in a kernel are u32, i32 or u64");
+                            return self.refuse(
+                                int.span(),
+                                &format!("the type `{name}`"),
+                                "integers in a kernel are u32, i32 or u64",
+                            );
                         }
                     },
                 };
                 let Ok(value) = int.base10_parse::<u64>() else {
-                    self.diags.push(Code::Literal, int.span(), format!("`{int}` does not fit any integer type"), "");
+                    self.diags.push(
+                        Code::Literal,
+                        int.span(),
+                        format!("`{int}` does not fit any integer type"),
+                        "",
+                    );
                     return None;
                 };
                 if suffix == Some(ScalarType::F32) {
@@ -485,7 +563,11 @@ impl<'a> Parser<'a> {
 /// True for expressions that stand as statements without a semicolon.
 fn is_statement(e: &SynExpr) -> bool {
     match e {
-        SynExpr::ForLoop(_) | SynExpr::While(_) | SynExpr::Loop(_) | SynExpr::Return(_) | SynExpr::Assign(_) => true,
+        SynExpr::ForLoop(_)
+        | SynExpr::While(_)
+        | SynExpr::Loop(_)
+        | SynExpr::Return(_)
+        | SynExpr::Assign(_) => true,
         SynExpr::Break(_) | SynExpr::Continue(_) => true,
         SynExpr::Binary(b) => compound(&b.op).is_some(),
         _ => false,

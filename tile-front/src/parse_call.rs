@@ -81,7 +81,12 @@ impl Parser<'_> {
                     format!("the ops are {}", all.join(", "))
                 }
             };
-            self.diags.push(Code::UnknownOp, name.span(), format!("`{text}` is not an op of the kernel language"), help);
+            self.diags.push(
+                Code::UnknownOp,
+                name.span(),
+                format!("`{text}` is not an op of the kernel language"),
+                help,
+            );
             return None;
         };
         let generics: Vec<&GenericArgument> = match p.path.segments.last().map(|s| &s.arguments) {
@@ -114,7 +119,11 @@ impl Parser<'_> {
         }
         if let Some(load) = LoadForm::ALL.iter().find(|f| f.name() == text) {
             if let Some(extra) = generics.first() {
-                return self.arguments(extra.span(), form, "the tile's type is written on the `let`, not here");
+                return self.arguments(
+                    extra.span(),
+                    form,
+                    "the tile's type is written on the `let`, not here",
+                );
             }
             let global = self.global(&args[0], form)?;
             let at = self.at(&args[1], form)?;
@@ -200,12 +209,18 @@ impl Parser<'_> {
                 return Some((Peers::Col, name.span()));
             }
         }
-        self.arguments(e.span(), form, "who shares the tile is `Peers::Row` (same left operand) or `Peers::Col` (same right operand)")
+        self.arguments(
+            e.span(),
+            form,
+            "who shares the tile is `Peers::Row` (same left operand) or `Peers::Col` (same right operand)",
+        )
     }
 
     fn order(&mut self, e: &SynExpr, form: &str) -> Option<(Option<Expr>, Span)> {
         match strip(e) {
-            SynExpr::Path(p) if path_name(&p.path).is_some_and(|n| n == "Linear") => Some((None, p.path.span())),
+            SynExpr::Path(p) if path_name(&p.path).is_some_and(|n| n == "Linear") => {
+                Some((None, p.path.span()))
+            }
             SynExpr::Call(c) if c.args.len() == 1 => {
                 let snake = match &*c.func {
                     SynExpr::Path(p) => path_name(&p.path).filter(|n| *n == "Snake"),
@@ -229,7 +244,10 @@ impl Parser<'_> {
                     return self.arguments(
                         span,
                         form,
-                        format_args!("a coordinate is [row, col] or [batch, depth, row, col]; here it has {} parts", a.elems.len()),
+                        format_args!(
+                            "a coordinate is [row, col] or [batch, depth, row, col]; here it has {} parts",
+                            a.elems.len()
+                        ),
                     );
                 }
                 let coords: Vec<Option<Expr>> = a.elems.iter().map(|e| self.parse_expr(e)).collect();
@@ -241,7 +259,11 @@ impl Parser<'_> {
                     _ => false,
                 };
                 if !is_elements {
-                    return self.arguments(c.func.span(), form, "a coordinate is a list, `elements([..])` or the value of `own_tile`");
+                    return self.arguments(
+                        c.func.span(),
+                        form,
+                        "a coordinate is a list, `elements([..])` or the value of `own_tile`",
+                    );
                 }
                 match self.at(&c.args[0], form)? {
                     At::List { coords, span, .. } => Some(At::List { coords, elements: true, span }),
@@ -249,7 +271,11 @@ impl Parser<'_> {
                 }
             }
             SynExpr::Path(p) if p.path.get_ident().is_some() => p.path.get_ident().cloned().map(At::Own),
-            other => self.arguments(other.span(), form, "a coordinate is a list, `elements([..])` or the value of `own_tile`"),
+            other => self.arguments(
+                other.span(),
+                form,
+                "a coordinate is a list, `elements([..])` or the value of `own_tile`",
+            ),
         }
     }
 
@@ -266,7 +292,12 @@ impl Parser<'_> {
                     None => "the methods are those of `gl`, of `own_tile`'s value, `.to::<T>()`, `.scale(s)`, `.min(y)`, `.max(y)`".into(),
                 }
             };
-            self.diags.push(Code::UnknownOp, span, format!("`.{text}()` is not a method of the kernel language"), help);
+            self.diags.push(
+                Code::UnknownOp,
+                span,
+                format!("`.{text}()` is not a method of the kernel language"),
+                help,
+            );
             return None;
         };
         let count = usize::from(matches!(text.as_str(), "row_tiles" | "col_tiles" | "scale" | "min" | "max"));
@@ -277,7 +308,11 @@ impl Parser<'_> {
         let method = match text.as_str() {
             "row_tiles" | "col_tiles" => {
                 let Some(size) = self.size(&m.args[0]) else {
-                    return self.arguments(m.args[0].span(), form, "the tile size is a `const` parameter or a literal");
+                    return self.arguments(
+                        m.args[0].span(),
+                        form,
+                        "the tile size is a `const` parameter or a literal",
+                    );
                 };
                 Method::Tiles(text == "row_tiles", size)
             }
@@ -303,6 +338,11 @@ impl Parser<'_> {
             }
             _ => Method::Part,
         };
-        Some(self.expr(span, ExprKind::Method { receiver: Box::new(receiver), method, name: m.method.clone() }))
+        Some(
+            self.expr(
+                span,
+                ExprKind::Method { receiver: Box::new(receiver), method, name: m.method.clone() },
+            ),
+        )
     }
 }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::ast::{At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, SizeExpr, SizeRef, Stmt, TileRef, TypeRef};
+use crate::ast::{
+    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, SizeExpr, SizeRef, Stmt, TileRef, TypeRef,
+};
 use crate::infer::SymType;
 use tile_ir::ir::Peers;
 use tile_ir::scalar::{Binary, Unary};
@@ -268,7 +270,11 @@ impl Printer<'_> {
                     Some(_) | None => self.expr(c),
                 });
                 let list = quote_spanned! { *span => [#(#coords),*] };
-                if *elements { quote_spanned! { *span => #private::elements(#list) } } else { list }
+                if *elements {
+                    quote_spanned! { *span => #private::elements(#list) }
+                } else {
+                    list
+                }
             }
         }
     }
@@ -320,7 +326,11 @@ impl Printer<'_> {
             CallOp::Store { global, tile, at, owned } => {
                 let (tile, at) = (self.expr(tile), self.at(at));
                 let call = quote! { #private::ops::memory::#name(#global, &#tile, #at) };
-                if *owned { call } else { quote_spanned! { span => unsafe { #call } } }
+                if *owned {
+                    call
+                } else {
+                    quote_spanned! { span => unsafe { #call } }
+                }
             }
             CallOp::Mma { acc, a, b, .. } => {
                 let (a, b) = (self.expr(a), self.expr(b));
@@ -358,7 +368,9 @@ fn int(v: u64, suffix: Option<ScalarType>, span: Span) -> TokenStream {
         Some(ScalarType::U64) => Literal::u64_suffixed(v),
         Some(ScalarType::U32) if u32::try_from(v).is_ok() => Literal::u32_suffixed(v as u32),
         Some(ScalarType::I32) if i32::try_from(v).is_ok() => Literal::i32_suffixed(v as i32),
-        Some(ScalarType::U32 | ScalarType::I32 | ScalarType::F32 | ScalarType::Bool) | None => Literal::u64_unsuffixed(v),
+        Some(ScalarType::U32 | ScalarType::I32 | ScalarType::F32 | ScalarType::Bool) | None => {
+            Literal::u64_unsuffixed(v)
+        }
     };
     lit.set_span(span);
     quote!(#lit)
@@ -382,7 +394,13 @@ pub fn size_expr(e: &SizeExpr) -> TokenStream {
                 Binary::Div => quote!(/),
                 Binary::Rem => quote!(%),
                 // `Parser::size` builds no others.
-                Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr | Binary::Min | Binary::Max => {
+                Binary::And
+                | Binary::Or
+                | Binary::Xor
+                | Binary::Shl
+                | Binary::Shr
+                | Binary::Min
+                | Binary::Max => {
                     quote!(&)
                 }
             };

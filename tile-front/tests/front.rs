@@ -137,25 +137,42 @@ fn every_rule_of_a_body_has_a_refusal() {
     refused(&own("let y: rt<bf16, 12, 16> = load(a, [0, 0]); store(c, &acc, at);"), "T020");
     refused(&own("let y: rt<bf16, 8, 16, Vnni> = load_transform(a, [0, 0]); store(c, &acc, at);"), "T020");
     refused(
-        &own("let y: rt<f32, 64, 64, Acc> = zeros(); let z: rt<bf16, 32, 64> = load(a, [0, 0]); store(c, &acc, at); let w = y.to::<f32>(); let q = z.to::<f32>();"),
+        &own(
+            "let y: rt<f32, 64, 64, Acc> = zeros(); let z: rt<bf16, 32, 64> = load(a, [0, 0]); store(c, &acc, at); let w = y.to::<f32>(); let q = z.to::<f32>();",
+        ),
         "T021",
     );
-    refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); mma_AB(&mut acc, &p, &p); store(c, &acc, at);"), "T022");
     refused(
-        &own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let q: rt<bf16, 16, 16, VnniT> = load_transpose(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);"),
+        &own("let p: rt<bf16, M, 16> = load(a, [0, 0]); mma_AB(&mut acc, &p, &p); store(c, &acc, at);"),
         "T022",
     );
     refused(
-        &own("let p: rt<bf16, M, 32> = load(a, [0, 0]); let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);"),
+        &own(
+            "let p: rt<bf16, M, 16> = load(a, [0, 0]); let q: rt<bf16, 16, 16, VnniT> = load_transpose(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);",
+        ),
+        "T022",
+    );
+    refused(
+        &own(
+            "let p: rt<bf16, M, 32> = load(a, [0, 0]); let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);",
+        ),
         "T023",
     );
     refused(&own("store(c, &acc, [0, 0]);"), "T027");
     refused(&own("store_at(c, &acc, [0, 0]);"), "T027");
     refused(&own("let p: rt<f32, M, 16> = load(c, [0, 0]); store(c, &p, at);"), "T028");
-    refused(&own("let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); let r = q.to::<f32>(); store(c, &acc, at);"), "T029");
+    refused(
+        &own(
+            "let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); let r = q.to::<f32>(); store(c, &acc, at);",
+        ),
+        "T029",
+    );
     refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); store(c, &p, at);"), "T030");
     refused(&own("let q: rt<f32, 16, 16, Vnni> = load_transform(c, at); store(c, &acc, at);"), "T031");
-    refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let r = p.scale(x); store(c, &acc, at);"), "T032");
+    refused(
+        &own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let r = p.scale(x); store(c, &acc, at);"),
+        "T032",
+    );
     refused("let p: rt<bf16, M, 16> = load(a, [0, 0]);", "T006");
     refused(&own("let again = own_tile::<M, 16>(c, Linear); store(c, &acc, at);"), "T006");
 }
@@ -192,7 +209,17 @@ fn declarations_and_attributes_are_checked() {
 
 #[test]
 fn nothing_panics_on_odd_input() {
-    for text in ["", "struct X;", "fn", "fn k(", "fn k() {}", "1 2 3", "pub enum E { A }", "fn k<'a>(self) {}", "impl X {}"] {
+    for text in [
+        "",
+        "struct X;",
+        "fn",
+        "fn k(",
+        "fn k() {}",
+        "1 2 3",
+        "pub enum E { A }",
+        "fn k<'a>(self) {}",
+        "impl X {}",
+    ] {
         if let Ok(tokens) = text.parse::<TokenStream>() {
             let out = tile_front::tile_kernel(TokenStream::new(), tokens).to_string();
             assert!(out.contains("compile_error"), "{text}: {out}");

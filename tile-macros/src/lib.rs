@@ -31,8 +31,8 @@ use proc_macro::TokenStream;
 ///     store(c, &acc.to::<C>(), at);
 /// }
 ///
-/// let a = Tensor::from_fn(Shape::matrix(5, 70), |_, _, r, c| bf16::from_f32((r + c) as f32))?;
-/// let b = Tensor::from_fn(Shape::matrix(70, 9), |_, _, r, c| bf16::from_f32((r == c) as u8 as f32))?;
+/// let a = Tensor::from_fn([1, 1, 5, 70], |_, _, r, c| bf16::from_f32((r + c) as f32))?;
+/// let b = Tensor::from_fn([1, 1, 70, 9], |_, _, r, c| bf16::from_f32((r == c) as u8 as f32))?;
 /// let mut c = Tensor::<f32>::zeros(5, 9)?;
 /// matmul::launch::<bf16, f32, 16, 32, 32>(&Device::host(), &mut c, &a, &b)?;
 /// assert_eq!(c.get(0, 0, 4, 8), Some(12.0));

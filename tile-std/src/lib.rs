@@ -1,1 +1,58 @@
-//! The kernel library and the one dependency of a user: prelude, GEMM, host API.
+//! Tile kernels for Intel GPUs in Rust: the kernel language, and a kernel library written in it.
+//!
+//! This is the one crate to depend on. [`prelude`] brings the language ([`tile_kernel`] and its vocabulary) and
+//! the host side ([`Device`], [`Tensor`]); [`ops`] are ready-made operations over tensors; [`kernels`] are the
+//! kernels behind them, for those who choose instances themselves.
+//!
+//! ```
+//! use tile_std::prelude::*;
+//!
+//! let a = Tensor::from_fn([1, 1, 3, 4], |_, _, r, c| bf16::from_f32((r + c) as f32))?;
+//! let b = Tensor::from_fn([1, 1, 4, 2], |_, _, r, c| bf16::from_f32((r * 2 + c) as f32))?;
+//! let c: Tensor<f32> = tile_std::gemm(&Device::host(), &a, &b)?;
+//! assert_eq!(c.to_vec(), [28.0, 34.0, 40.0, 50.0, 52.0, 66.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! *Not here*: what the ops of the language do on the host (`tile_lang`), devices and tensors
+//! (`tile_runtime`), the compiler (`tile_front` and below).
+#![forbid(unsafe_code)]
+
+extern crate self as tile_std;
+
+pub mod kernels;
+pub mod ops;
+
+pub use ops::gemm::{GemmError, GemmOptions, gemm, gemm_into};
+pub use tile_lang::prelude::{bf16, f16};
+pub use tile_macros::tile_kernel;
+pub use tile_runtime::{
+    Device, DeviceError, Generic, InstanceInfo, KernelInfo, LaunchError, LaunchOptions, ModuleInfo, Report,
+    Shape, Tensor, TensorError, View, ViewMut, Why,
+};
+
+/// Everything a kernel author and a caller of kernels write.
+pub mod prelude {
+    pub use crate::{
+        Device, LaunchError, LaunchOptions, Report, Shape, Tensor, TensorError, View, ViewMut, tile_kernel,
+    };
+    pub use tile_lang::prelude::*;
+}
+
+/// Every kernel of the library, for tools that list, dump or verify them.
+pub static KERNELS: &[&KernelInfo] = &[&kernels::gemm::gemm::KERNEL];
+
+/// What generated code names. Not an interface: it changes with the code generator.
+#[doc(hidden)]
+pub mod __private {
+    pub use tile_lang::global::gl;
+    pub use tile_lang::launch::{Args, Cx};
+    pub use tile_lang::prelude::{
+        Acc, Element, Linear, MmaInput, Own, Peers, Row, Snake, Vnni, VnniT, bf16, elements, f16, rt,
+    };
+    pub use tile_lang::{ops, scalar, witness};
+    pub use tile_runtime::{
+        DType, Device, Generic, GridInfo, InstanceInfo, KernelInfo, LaunchArg, LaunchError, LaunchOptions,
+        ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View, ViewMut, launch,
+    };
+}

@@ -1,0 +1,228 @@
+//! Owns matrix multiplication over tensors: shape checks, the choice of the instance, the launch.
+
+use thiserror::Error;
+
+use crate::kernels::gemm::gemm as kernel;
+use crate::prelude::*;
+use crate::{Generic, InstanceInfo};
+
+/// How a product is computed. The default multiplies `[M, K]` by `[K, N]` and chooses the rest by shape.
+///
+/// ```
+/// use tile_std::prelude::*;
+/// use tile_std::{GemmOptions, gemm_into};
+///
+/// let a = Tensor::from_fn([1, 1, 2, 3], |_, _, r, c| bf16::from_f32((r + c) as f32))?;
+/// let b = Tensor::from_fn([1, 1, 4, 3], |_, _, n, k| bf16::from_f32((n * k) as f32))?; // [N, K]
+/// let mut c = Tensor::<f32>::zeros(2, 4)?;
+/// let options = GemmOptions { transpose_b: true, ..GemmOptions::default() };
+/// gemm_into(&Device::host(), &mut c, &a, &b, &options)?;
+/// assert_eq!(c.get(0, 0, 1, 2), Some(16.0)); // 1*0 + 2*2 + 3*4
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GemmOptions<'a> {
+    /// B is given as `[N, K]`.
+    pub transpose_b: bool,
+    /// The instance to run, one of `kernels::gemm::gemm::INSTANCES`; `None` chooses one by shape.
+    pub instance: Option<&'static InstanceInfo>,
+    /// K steps between a prefetch and its use; `None` takes the tuned distance.
+    pub ahead: Option<u32>,
+    /// Work-group columns of a stack in the snake order; `None` takes the tuned width.
+    pub snake: Option<u32>,
+    /// Options of the launch.
+    pub launch: LaunchOptions<'a>,
+}
+
+/// A product that was refused or failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GemmError {
+    /// Pass matrices that fit.
+    #[error(
+        "gemm: A's columns must equal B's {}; A is {a:?} and B is {b:?} (batch, depth, rows, cols)",
+        if *.transpose_b { "columns (B is given as [N, K])" } else { "rows" }
+    )]
+    Inner {
+        /// Shape of A.
+        a: Shape,
+        /// Shape of B.
+        b: Shape,
+        /// B is given as `[N, K]`.
+        transpose_b: bool,
+    },
+    /// Pass an output of the product's shape.
+    #[error(
+        "gemm: the output must be {needed:?} for A {a:?} and B {b:?}; here it is {found:?} (batch, depth, rows, cols)"
+    )]
+    Output {
+        /// Shape of A.
+        a: Shape,
+        /// Shape of B.
+        b: Shape,
+        /// Shape the output must have.
+        needed: Shape,
+        /// Shape it has.
+        found: Shape,
+    },
+    /// Pass operands with equal batch and depth, or 1 where one plane serves all.
+    #[error(
+        "gemm: batch and depth of A and B must be equal or 1; A is {a:?} and B is {b:?} (batch, depth, rows, cols)"
+    )]
+    Planes {
+        /// Shape of A.
+        a: Shape,
+        /// Shape of B.
+        b: Shape,
+    },
+    /// Choose an instance with these element types and this form of B.
+    #[error("gemm: the instance {instance} does not multiply {a} into {c} with B given as {b_form}")]
+    Instance {
+        /// The instance asked for.
+        instance: &'static str,
+        /// Element type of A and B.
+        a: &'static str,
+        /// Element type of C.
+        c: &'static str,
+        /// `[K, N]` or `[N, K]`.
+        b_form: &'static str,
+    },
+    /// See [`TensorError`].
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// See [`LaunchError`].
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+}
+
+/// Multiplies A `[M, K]` by B `[K, N]` into a new tensor `[M, N]`, accumulating in f32.
+///
+/// Batch and depth of A and B are equal, or 1 in one of them, which is then used for every plane of the other.
+/// Elements beyond f32 accumulation are rounded once, to nearest even, when C is stored.
+///
+/// # Errors
+/// [`GemmError`]: shapes that do not fit, out of memory, or a failed launch.
+pub fn gemm<'a, A: MmaInput, C: Element>(
+    device: &Device,
+    a: impl Into<View<'a, A>>,
+    b: impl Into<View<'a, A>>,
+) -> Result<Tensor<C>, GemmError> {
+    let (a, b) = (a.into(), b.into());
+    let mut c = Tensor::with_shape(product(a.shape(), b.shape(), false)?)?;
+    gemm_into(device, &mut c, a, b, &GemmOptions::default())?;
+    Ok(c)
+}
+
+/// Multiplies A by B into `c`, with every choice open. See [`GemmOptions`] for an example.
+///
+/// # Errors
+/// [`GemmError`]: shapes that do not fit, an instance of other types, or a failed launch.
+pub fn gemm_into<'a, A: MmaInput, C: Element>(
+    device: &Device,
+    c: impl Into<ViewMut<'a, C>>,
+    a: impl Into<View<'a, A>>,
+    b: impl Into<View<'a, A>>,
+    options: &GemmOptions<'_>,
+) -> Result<Report, GemmError> {
+    let (c, a, b) = (c.into(), a.into(), b.into());
+    let needed = product(a.shape(), b.shape(), options.transpose_b)?;
+    if c.shape() != needed {
+        return Err(GemmError::Output { a: a.shape(), b: b.shape(), needed, found: c.shape() });
+    }
+    let instance = match options.instance {
+        Some(instance) => fits::<A, C>(instance, options.transpose_b)?,
+        None => choose::<A, C>(needed, options.transpose_b),
+    };
+    let [batch, depth, ..] = needed;
+    let over_planes = |v: View<'a, A>| -> Result<View<'a, A>, TensorError> {
+        let v = if v.shape()[0] == batch { v } else { v.broadcast(tile_runtime::Axis::Batch, batch)? };
+        if v.shape()[1] == depth { Ok(v) } else { v.broadcast(tile_runtime::Axis::Depth, depth) }
+    };
+    let (a, b) = (over_planes(a)?, over_planes(b)?);
+    let (ahead, snake) = (options.ahead.unwrap_or(AHEAD), options.snake.unwrap_or(SNAKE));
+    Ok(kernel::launch_with(device, instance, &options.launch, c, a, b, ahead, snake)?)
+}
+
+/// Prefetch distance in K steps (SyclKittens paper, D.2, "shape-adaptive lookahead": 2 for all squares).
+const AHEAD: u32 = 2;
+
+/// Width of a stack in work-group columns (ibid., "snake-curve group swizzle": 8 for most shapes).
+const SNAKE: u32 = 8;
+
+/// Tile sizes by rows of C: the first row whose bound is not below M is taken. Small M would leave most of a
+/// large tile empty.
+const SIZES: &[(usize, [u64; 3])] = &[(8, [8, 32, 32]), (64, [16, 64, 32]), (usize::MAX, [32, 64, 32])];
+
+fn generics<A: Element, C: Element>([m, n, k]: [u64; 3], transpose_b: bool) -> [Generic; 7] {
+    let types = [Generic::Type(A::DTYPE), Generic::Type(C::DTYPE)];
+    let sizes = [Generic::Size(m), Generic::Size(n), Generic::Size(k)];
+    [types[0], types[1], sizes[0], sizes[1], sizes[2], Generic::Flag(transpose_b), Generic::Flag(true)]
+}
+
+fn choose<A: MmaInput, C: Element>(c: Shape, transpose_b: bool) -> &'static InstanceInfo {
+    let (_, sizes) = SIZES.iter().find(|(bound, _)| c[2] <= *bound).expect("the last bound is usize::MAX");
+    kernel::KERNEL.find(&generics::<A, C>(*sizes, transpose_b)).expect(
+        "every row of SIZES is compiled for all element types; the test `policy_instances_exist` checks it",
+    )
+}
+
+/// Checks that an instance chosen by hand multiplies these types in this form.
+fn fits<A: MmaInput, C: Element>(
+    instance: &'static InstanceInfo,
+    transpose_b: bool,
+) -> Result<&'static InstanceInfo, GemmError> {
+    let ours = kernel::INSTANCES.iter().any(|i| std::ptr::eq(i, instance));
+    let g = instance.generics;
+    let types = g.first() == Some(&Generic::Type(A::DTYPE)) && g.get(1) == Some(&Generic::Type(C::DTYPE));
+    if ours && types && g.get(5) == Some(&Generic::Flag(transpose_b)) {
+        return Ok(instance);
+    }
+    let b_form = if transpose_b { "[N, K]" } else { "[K, N]" };
+    Err(GemmError::Instance { instance: instance.name, a: A::DTYPE.name(), c: C::DTYPE.name(), b_form })
+}
+
+/// The shape of the product, if the operands fit.
+fn product(a: Shape, b: Shape, transpose_b: bool) -> Result<Shape, GemmError> {
+    let [k, n] = if transpose_b { [b[3], b[2]] } else { [b[2], b[3]] };
+    if a[3] != k {
+        return Err(GemmError::Inner { a, b, transpose_b });
+    }
+    let plane = |x: usize, y: usize| match (x, y) {
+        (x, y) if x == y => Ok(x),
+        (1, y) => Ok(y),
+        (x, 1) => Ok(x),
+        _ => Err(GemmError::Planes { a, b }),
+    };
+    Ok([plane(a[0], b[0])?, plane(a[1], b[1])?, a[2], n])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policy_instances_exist() {
+        fn all<A: MmaInput>() {
+            for transpose_b in [false, true] {
+                for (bound, _) in SIZES {
+                    let c = [1, 1, *bound, 64];
+                    choose::<A, f32>(c, transpose_b);
+                    choose::<A, bf16>(c, transpose_b);
+                    choose::<A, f16>(c, transpose_b);
+                }
+            }
+        }
+        all::<bf16>();
+        all::<f16>();
+    }
+
+    #[test]
+    fn shapes_that_do_not_fit_print_both() {
+        let error = product([1, 1, 3, 4], [1, 1, 5, 2], false).expect_err("4 columns and 5 rows do not fit");
+        let text = error.to_string();
+        assert!(text.contains("[1, 1, 3, 4]") && text.contains("[1, 1, 5, 2]"), "{text}");
+        assert!(product([2, 1, 3, 4], [3, 1, 4, 2], false).is_err());
+        assert_eq!(product([2, 1, 3, 4], [1, 5, 4, 2], false).expect("planes of 1 repeat"), [2, 5, 3, 2]);
+        assert_eq!(product([1, 1, 3, 4], [1, 1, 7, 4], true).expect("B is [N, K]"), [1, 1, 3, 7]);
+    }
+}
