@@ -80,6 +80,8 @@ impl SimDevice {
         let ran = Ran::SimulatedXe { entry: info.entry, device };
         let mut counters = None;
         if groups > 0 {
+            let tell = |done| options.progress.into_iter().for_each(|progress| progress(done, plan.groups));
+            tell(0);
             let launch =
                 Launch { entry: info.entry, groups: [groups, 1, 1], local: [local, 1, 1], args: &words };
             let recorded = Options { hardware: hardware(device), ..options.sim.cloned().unwrap_or_default() };
@@ -88,6 +90,7 @@ impl SimDevice {
             counters = Some(counted);
             mapping.check_strays(plan, args)?;
             mapping.copy_back(plan, args);
+            tell(plan.groups);
         }
         let mut report = plan.report("sim", ran, start.elapsed(), mapping.staged);
         report.counters = counters;

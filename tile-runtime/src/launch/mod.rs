@@ -1,6 +1,6 @@
 //! Owns the launch: arguments, options, the report, and the way from a call to a device.
 //!
-//! *Guarantees*: an argument reaches a device only after [`check`] accepted it; a launch error comes from the
+//! *Guarantees*: an argument reaches a device only after `check` accepted it; a launch error comes from the
 //! launch itself, never later; a report says which module ran and why. Launches are synchronous: when
 //! [`launch`] returns, the outputs are complete. (Devices with queues will return the report from an event;
 //! it already owns all it says.) *Not here*: execution (`host`, `sim`).
@@ -96,7 +96,7 @@ pub struct LaunchOptions<'a> {
     /// simulator and of modules; it wins over `strict`.
     pub force: bool,
     /// Is told (work-groups done, work-groups in total) now and then, from any thread; a later call may carry
-    /// a smaller count.
+    /// a smaller count. The simulator tells at the start and at the end only.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// What the simulator records, and how long it may run; ignored by other devices. The GPU generation it
     /// checks messages for is always that of the module it runs.

@@ -14,6 +14,21 @@ use super::view::{View, ViewMut};
 use crate::error::TensorError;
 
 /// An owned tensor of shape `[batch, depth, rows, cols]`.
+///
+/// ```
+/// # fn main() -> Result<(), tile_runtime::TensorError> {
+/// use tile_runtime::Tensor;
+///
+/// let mut a = Tensor::from_vec(2, 3, vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// assert_eq!(a.get(0, 0, 1, 0), Some(4.0));
+/// assert_eq!(a.pitch(), 16); // rows are padded to 64 bytes
+///
+/// let mut right = a.view_mut().slice_cols(1..)?;
+/// right.row_mut(0, 0, 0).expect("two rows").fill(0.0);
+/// assert_eq!(a.to_vec(), [1.0, 0.0, 0.0, 4.0, 5.0, 6.0]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Tensor<T: Element> {
     layout: TensorLayout,
     storage: Storage<T>,

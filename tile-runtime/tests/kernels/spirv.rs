@@ -7,7 +7,7 @@ use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
 use tile_runtime::{DType, GridInfo, InstanceInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType};
 
-use super::{input, output};
+use crate::kernels::{input, output};
 
 /// How the copy kernel treats the right edge of its output.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -176,12 +176,12 @@ impl Assembler {
     }
 }
 
-/// `y = x` in tiles of 8 x 16, one sub-group per work-group. Rows must have at least 64 bytes, a multiple of 4.
+/// `y = x` in tiles of 8 x 16, `z` is not looked at; one sub-group per work-group. Rows must have at least 64 bytes, a multiple of 4.
 fn assemble_copy(element_bytes: u32, edge: Edge) -> &'static [u8] {
     let mut a = Assembler::new(element_bytes);
-    let types = [a.tensor_types(), a.tensor_types()].concat();
+    let types = [a.tensor_types(), a.tensor_types(), a.tensor_types()].concat();
     let params = a.begin("copy", &types);
-    let (y, x) = (Assembler::surface(&params[..9]), Assembler::surface(&params[9..]));
+    let (y, x) = (Assembler::surface(&params[..9]), Assembler::surface(&params[9..18]));
     let registers = a.registers();
     let [seven, eight, fifteen, sixteen] = [7, 8, 15, 16].map(|n| a.constant(n));
     let group = a.group_id();
@@ -236,9 +236,10 @@ fn module(words: &'static [u8], entry: &'static str) -> &'static [ModuleInfo] {
     Box::leak(Box::new([info]))
 }
 
-/// The copy kernel as an instance. Its host body does nothing.
+/// The copy kernel `(y, x, z)` as an instance. Its host body does nothing.
 pub fn copy(dtype: DType, edge: Edge) -> &'static InstanceInfo {
-    let params: &'static [ParamInfo] = Box::leak(Box::new([output("y", dtype), input("x", dtype)]));
+    let params: &'static [ParamInfo] =
+        Box::leak(Box::new([output("y", dtype), input("x", dtype), input("z", dtype)]));
     Box::leak(Box::new(InstanceInfo {
         kernel: "copy",
         name: "<8, 16>",
@@ -262,14 +263,14 @@ pub fn scalars() -> &'static InstanceInfo {
         kernel: "scalars",
         name: "<>",
         generics: &[],
-        params: &[
+        params: Box::leak(Box::new([
             output("y", DType::F32),
             scalar("unsigned", ScalarType::U32),
             scalar("signed", ScalarType::I32),
             scalar("wide", ScalarType::U64),
             scalar("float", ScalarType::F32),
             scalar("flag", ScalarType::Bool),
-        ],
+        ])),
         subgroups: (1, 1),
         grid: GridInfo { param: 0, tile: (8, 16) },
         modules: module(assemble_scalars(), "scalars"),
