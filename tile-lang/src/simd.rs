@@ -81,6 +81,7 @@ impl Level {
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 /// The level every op uses: the best this CPU has, unless [`force`] chose another.
+#[inline]
 pub fn level() -> Level {
     match LEVEL.load(Ordering::Relaxed) {
         1 => Level::Portable,

@@ -55,9 +55,19 @@ fn check_loads<T: MmaInput, const M: usize, const N: usize>(extents: [u32; 4], p
     let g = gl::view(&data, shape).expect("the slice holds the tensor");
     let (m, n) = (M as u64, N as u64);
     for plane in [[0, 0], [1, 1], [1, 2], [2, 0], [0, 3], [u32::MAX, 0]] {
-        for tile in
-            [[0, 0], [0, 1], [1, 0], [2, 2], [5, 1], [1, 5], [u32::MAX, 0], [0, u32::MAX], [1 << 29, 1 << 28]]
-        {
+        for tile in [
+            [0, 0],
+            [0, 1],
+            [1, 0],
+            [2, 2],
+            [5, 1],
+            [1, 5],
+            [u32::MAX, 0],
+            [0, u32::MAX],
+            [1 << 29, 0],
+            [0, 1 << 28],
+            [1 << 29, 1 << 28],
+        ] {
             let at = [plane[0], plane[1], tile[0], tile[1]];
             let row: rt<T, M, N> = load(&g, at);
             let packed: rt<T, M, N, Vnni> = load_transform(&g, at);

@@ -276,12 +276,14 @@ fn split_bf16(pairs: __m512i) -> [__m512; 2] {
     [_mm512_castsi512_ps(even), _mm512_castsi512_ps(odd)]
 }
 
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512bw")]
 fn split_f16(pairs: __m512i) -> [__m512; 2] {
-    [
-        widen_f16(_mm512_cvtepi32_epi16(pairs)),
-        widen_f16(_mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(pairs))),
-    ]
+    let even = _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff));
+    let odd = _mm512_srli_epi32::<16>(pairs);
+    // Packing works inside 128-bit pieces: [even 0..4, odd 0..4, even 4..8, odd 4..8, ..].
+    let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    let halves = _mm512_permutexvar_epi64(order, _mm512_packus_epi32(even, odd));
+    [widen_f16(_mm512_castsi512_si256(halves)), widen_f16(_mm512_extracti64x4_epi64::<1>(halves))]
 }
 
 /// Elements of a row that a 128-bit piece holds.
@@ -297,7 +299,7 @@ macro_rules! transposed {
         ///
         /// # Safety
         /// The CPU has the level's features; `src` is 16 x 8, `dst` 8 x 16; live and apart.
-        #[target_feature(enable = "avx512f,avx512dq")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
         unsafe fn $piece(src: Src<$ty>, dst: Dst<f32>) {
             // SAFETY: reads rows below 16, columns below 8; writes rows below 8, columns below 16.
             unsafe {
@@ -329,7 +331,7 @@ macro_rules! transposed {
         /// # Safety
         /// The CPU has the level's features; `src` has `rows x cols` elements, `dst` has `cols x rows`; both
         /// are live and apart.
-        #[target_feature(enable = "avx512f,avx512dq")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
         unsafe fn $load(src: Src<$ty>, rows: usize, cols: usize, dst: Dst<f32>) {
             let (down, across) = (rows - rows % LANES, cols - cols % PIECE);
             // SAFETY: pieces end at row `down` and column `across`; the rest is what lies right of them, then
