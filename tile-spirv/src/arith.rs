@@ -176,20 +176,22 @@ impl Emit {
         }
     }
 
+    /// Zero-extends or truncates an integer of another width to this type.
+    pub(crate) fn resize(&mut self, ty: Ty, a: Id) -> Id {
+        match self.known(a) {
+            Some(v) => self.int(ty, Self::wrap(ty, v)),
+            None => self.pure(Op::UConvert, ty, &[a]),
+        }
+    }
+
     /// Zero-extends a u32 to 64 bits.
     pub(crate) fn widen(&mut self, a: Id) -> Id {
-        match self.known(a) {
-            Some(v) => self.u64(v),
-            None => self.pure(Op::UConvert, U64, &[a]),
-        }
+        self.resize(U64, a)
     }
 
     /// Truncates a u64 to 32 bits.
     pub(crate) fn narrow(&mut self, a: Id) -> Id {
-        match self.known(a) {
-            Some(v) => self.u32(v as u32),
-            None => self.pure(Op::UConvert, U32, &[a]),
-        }
+        self.resize(U32, a)
     }
 
     /// Bitwise and of a u32 with a constant.

@@ -1,14 +1,8 @@
-//! Owns regions, branches and loops, and the values that kernel text names.
+//! Owns regions and branches, and the values that kernel text names.
 //!
-//! A `for` counts its runs beforehand and becomes a loop that tests at its end, so it can neither overflow nor run
-//! forever. Up to three copies of a body are emitted from the same region: the first run, when an accumulator starts
-//! as zeros (the matrix instruction then reads a null operand instead of registers somebody had to clear);
-//! the interior runs, whose loads need no masks; and the runs that touch an untrusted edge (`edge`).
-//!
-//! *Guarantees*: structured control flow with merges; scalars are emitted when something needs them.
-//! *Not here*: single ops.
+//! *Guarantees*: structured control flow with merges; scalars are emitted when something needs them, tile ops in
+//! order. *Not here*: loops (`loops`), single ops.
 
-use rspirv::spirv::Op as Inst;
 use tile_ir::ir::{Exit, Kernel, Op, OpKind, Region, ValueId};
 use tile_ir::scalar::Const;
 use tile_ir::types::{ScalarType, Type};
@@ -19,6 +13,7 @@ use crate::arith::{U32, U64};
 use crate::edge::Split;
 use crate::facts::Facts;
 use crate::lanes::Layout;
+use crate::loops::Loop;
 use crate::module::{Emit, Id, Ty};
 
 /// What a kernel value is in the module.
@@ -51,14 +46,6 @@ pub(crate) enum End {
     Return,
 }
 
-/// A loop being emitted.
-struct Loop {
-    first: Id,
-    ty: Ty,
-    /// Multiples of the counter kept as induction variables: scale, phi, value before the loop.
-    inductions: Vec<(u32, Id, Id)>,
-}
-
 /// The state of lowering one kernel.
 pub(crate) struct Lowering<'a> {
     pub(crate) kernel: &'a Kernel,
@@ -71,7 +58,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) divides: bool,
     values: Vec<Option<Value>>,
     undo: Vec<Vec<(ValueId, Option<Value>)>>,
-    loops: Vec<Loop>,
+    pub(crate) loops: Vec<Loop>,
 }
 
 /// The SPIR-V type of a scalar type.
@@ -93,7 +80,7 @@ fn decided(facts: &Facts<'_>, cond: ValueId) -> Option<bool> {
 }
 
 /// True when control never goes on after the region.
-fn always_returns(facts: &Facts<'_>, region: &Region) -> bool {
+pub(crate) fn always_returns(facts: &Facts<'_>, region: &Region) -> bool {
     region.exit == Exit::Return
         || region.ops.iter().any(|op| match &op.kind {
             OpKind::If { cond, then, otherwise } => match decided(facts, *cond) {
@@ -131,7 +118,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn frame<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, LowerError>) -> Result<T, LowerError> {
+    pub(crate) fn frame<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, LowerError>) -> Result<T, LowerError> {
         self.undo.push(vec![]);
         let result = f(self);
         for (value, old) in self.undo.pop().unwrap_or_default().into_iter().rev() {
@@ -204,7 +191,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn all_ids(&mut self, values: &[ValueId]) -> Result<Vec<Id>, LowerError> {
+    pub(crate) fn all_ids(&mut self, values: &[ValueId]) -> Result<Vec<Id>, LowerError> {
         let mut out = vec![];
         for &v in values {
             out.extend(self.ids(v)?);
@@ -213,7 +200,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The SPIR-V type of each id that carries these values.
-    fn id_types(&self, values: &[ValueId]) -> Vec<Ty> {
+    pub(crate) fn id_types(&self, values: &[ValueId]) -> Vec<Ty> {
         let mut out = vec![];
         for &v in values {
             match self.kernel.ty(v) {
@@ -227,7 +214,7 @@ impl<'a> Lowering<'a> {
         out
     }
 
-    fn bind(&mut self, values: &[ValueId], ids: &[Id]) {
+    pub(crate) fn bind(&mut self, values: &[ValueId], ids: &[Id]) {
         let mut rest = ids;
         for &v in values {
             let (value, used) = match self.kernel.ty(v) {
@@ -391,7 +378,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Runs `f` only if `cond`; otherwise the values stay as they are.
-    fn guarded(
+    pub(crate) fn guarded(
         &mut self,
         cond: Id,
         types: &[Ty],
@@ -407,215 +394,5 @@ impl<'a> Lowering<'a> {
                 ids.ok_or(LowerError::Malformed("a guard has no way on"))
             }
         }
-    }
-
-    // ---- loops ----
-
-    fn lower_for(
-        &mut self,
-        op: &'a Op,
-        (lo, hi, step): (ValueId, ValueId, u32),
-        inits: &[ValueId],
-        body: &'a Region,
-    ) -> Result<(), LowerError> {
-        let counter_type = self.kernel.ty(lo).scalar().ok_or(LowerError::Malformed("a counter is a tile"))?;
-        let ty = scalar_ty(counter_type);
-        let (lo_id, hi_id) = (self.scalar(lo)?, self.scalar(hi)?);
-        let trips = self.trip_count(counter_type, lo_id, hi_id, step);
-        let types = self.id_types(inits);
-        let start = self.all_ids(inits)?;
-        let zero = self.e.int(ty, 0);
-        let runs = Runs { body, ty, lo: lo_id, step, types };
-        if always_returns(&self.facts, body) {
-            let some = self.e.compare(Inst::UGreaterThan, trips, zero);
-            if let Some(0) = self.e.known(some) {
-                self.bind(&op.results, &start);
-                return Ok(());
-            }
-            let ended =
-                self.branch(some, &[], |s| s.once(&runs, zero, &start).map(|_| None), |_| Ok(Some(vec![])))?;
-            ended.ok_or(LowerError::Malformed("a branch has no way on"))?;
-            self.bind(&op.results, &start);
-            return Ok(());
-        }
-        let split = self.plan_split(body, (lo_id, lo), step, ty, trips)?;
-        let peel = start.iter().any(|&id| self.e.is_null(id));
-        let outer = self.split.take();
-        let results = match split {
-            None => self.runs(&runs, zero, trips, &start, peel)?,
-            Some(plan) => {
-                let interior = self.e.min(ty, plan.interior, trips);
-                self.split = Some((plan.clone(), Edge::Never));
-                let middle = self.runs(&runs, zero, interior, &start, peel)?;
-                self.split = Some((plan, Edge::Mask));
-                self.runs(&runs, interior, trips, &middle, false)?
-            }
-        };
-        self.split = outer;
-        self.bind(&op.results, &results);
-        Ok(())
-    }
-
-    /// How often a loop runs, as a count of the counter's width.
-    fn trip_count(&mut self, counter: ScalarType, lo: Id, hi: Id, step: u32) -> Id {
-        let ty = scalar_ty(counter);
-        let e = &mut self.e;
-        let zero = e.int(ty, 0);
-        let distance = e.sub(ty, hi, lo);
-        let runs = if counter == ScalarType::I32 {
-            // The wrapped difference, read as unsigned, is exact when hi > lo.
-            e.pure(Inst::SGreaterThan, Ty::Bool, &[hi, lo])
-        } else {
-            e.compare(Inst::UGreaterThan, hi, lo)
-        };
-        let distance = e.select(ty, runs, distance, zero);
-        if step == 1 {
-            return distance;
-        }
-        let by = e.int(ty, u64::from(step));
-        let whole = e.div(ty, distance, by);
-        let rest = e.rem(ty, distance, by);
-        let more = e.compare(Inst::INotEqual, rest, zero);
-        let one = e.int(ty, 1);
-        let plus = e.add(ty, whole, one);
-        e.select(ty, more, plus, whole)
-    }
-
-    /// Runs `start..end` of a loop, giving the carried ids.
-    fn runs(
-        &mut self,
-        runs: &Runs<'a>,
-        start: Id,
-        end: Id,
-        carried: &[Id],
-        peel: bool,
-    ) -> Result<Vec<Id>, LowerError> {
-        let some = self.e.compare(Inst::ULessThan, start, end);
-        self.guarded(some, &runs.types, carried, |s| {
-            if !peel {
-                return s.repeat(runs, start, end, carried);
-            }
-            let after = s.once(runs, start, carried)?;
-            let one = s.e.int(runs.ty, 1);
-            let next = s.e.add(runs.ty, start, one);
-            let more = s.e.compare(Inst::ULessThan, next, end);
-            s.guarded(more, &runs.types, &after, |s| s.repeat(runs, next, end, &after))
-        })
-    }
-
-    /// The counter at run number `run`.
-    fn counter_at(&mut self, runs: &Runs<'_>, run: Id) -> Id {
-        let step = self.e.int(runs.ty, u64::from(runs.step));
-        let distance = self.e.mul(runs.ty, run, step);
-        self.e.add(runs.ty, runs.lo, distance)
-    }
-
-    /// Emits the body once, outside a loop. When the body always ends the kernel, the result is empty.
-    fn once(&mut self, runs: &Runs<'a>, run: Id, carried: &[Id]) -> Result<Vec<Id>, LowerError> {
-        let counter = self.counter_at(runs, run);
-        self.frame(|s| {
-            let (first, rest) = runs.args()?;
-            s.set(first, Value::Scalar(counter));
-            s.bind(rest, carried);
-            match s.region(runs.body)? {
-                End::Yield(values) => s.all_ids(&values),
-                End::Return => Ok(vec![]),
-            }
-        })
-    }
-
-    /// Emits the loop for the runs `start..end`, of which there is at least one.
-    fn repeat(&mut self, runs: &Runs<'a>, start: Id, end: Id, carried: &[Id]) -> Result<Vec<Id>, LowerError> {
-        let (counter, rest) = runs.args()?;
-        let first = self.counter_at(runs, start);
-        let last = self.counter_at(runs, end);
-        let before = self.e.current_label();
-        let [header, body, continuing, exit] = [(); 4].map(|()| self.e.label());
-        self.e.begin_loop(header);
-        self.e.loop_merge(exit, continuing, body);
-        self.e.begin(body);
-        let phis: Vec<Id> = carried.iter().map(|_| self.e.label()).collect();
-        phis.iter().for_each(|&id| self.e.set_depth(id));
-        self.loops.push(Loop { first, ty: runs.ty, inductions: vec![] });
-        let depth = self.loops.len() - 1;
-        let (phis_in, yields) = self.frame(|s| {
-            s.set(counter, Value::Counter(depth));
-            s.bind(rest, &phis);
-            match s.region(runs.body)? {
-                End::Yield(values) => Ok((phis, s.all_ids(&values)?)),
-                End::Return => Err(LowerError::Malformed("a loop body has no way on")),
-            }
-        })?;
-        let bound = self.facts.bound(counter);
-        let (scale, phi) = self.exit_induction(depth, bound, runs.step);
-        let inductions = self.loops.pop().map(|l| l.inductions).unwrap_or_default();
-        self.e.branch(continuing);
-        self.e.begin(continuing);
-        for ((&phi, &init), (&next, &ty)) in phis_in.iter().zip(carried).zip(yields.iter().zip(&runs.types)) {
-            let ty = self.e.ty(ty);
-            self.e.header_phi(phi, ty, [(init, before), (next, continuing)]);
-        }
-        let mut test = self.e.int(Ty::Bool, 0);
-        for (of, id, init) in inductions {
-            let by = self.e.int(runs.ty, u64::from(runs.step.wrapping_mul(of)));
-            let next = self.e.add(runs.ty, id, by);
-            let ty = self.e.ty(runs.ty);
-            self.e.header_phi(id, ty, [(init, before), (next, continuing)]);
-            if (of, id) == (scale, phi) {
-                let scale = self.e.int(runs.ty, u64::from(scale));
-                let limit = self.e.mul(runs.ty, last, scale);
-                test = self.e.compare(Inst::INotEqual, next, limit);
-            }
-        }
-        self.e.branch_if(test, header, exit);
-        self.e.end_loop();
-        self.e.begin(exit);
-        yields.iter().for_each(|&id| self.e.settle(id));
-        Ok(yields)
-    }
-
-    /// The induction variable whose end tells the loop's: an existing multiple if it cannot wrap, else the counter.
-    /// The test is for equality, which the counter of exactly `end - start` runs meets once.
-    fn exit_induction(&mut self, depth: usize, bound: u64, step: u32) -> (u32, Id) {
-        let fits = |scale: u32| {
-            let reach = bound.saturating_add(u64::from(step)).saturating_add(1);
-            reach.saturating_mul(u64::from(scale)) <= 1 << 31
-        };
-        let existing = self.loops[depth].inductions.iter().find(|&&(s, ..)| s == 1 || fits(s));
-        match existing {
-            Some(&(scale, phi, _)) => (scale, phi),
-            None => (1, self.induction(depth, 1)),
-        }
-    }
-
-    /// The counter of the loop at `depth` times `scale`, as an induction variable.
-    pub(crate) fn induction(&mut self, depth: usize, scale: u32) -> Id {
-        let (first, ty) = (self.loops[depth].first, self.loops[depth].ty);
-        if let Some(&(_, phi, _)) = self.loops[depth].inductions.iter().find(|&&(s, ..)| s == scale) {
-            return phi;
-        }
-        let by = self.e.int(ty, u64::from(scale));
-        let init = self.e.mul(ty, first, by);
-        let phi = self.e.label();
-        self.e.set_depth_to(phi, depth + 1);
-        self.loops[depth].inductions.push((scale, phi, init));
-        phi
-    }
-}
-
-/// What all copies of a loop share.
-struct Runs<'a> {
-    body: &'a Region,
-    ty: Ty,
-    lo: Id,
-    step: u32,
-    types: Vec<Ty>,
-}
-
-impl Runs<'_> {
-    fn args(&self) -> Result<(ValueId, &[ValueId]), LowerError> {
-        let (first, rest) =
-            self.body.args.split_first().ok_or(LowerError::Malformed("a loop has no counter"))?;
-        Ok((*first, rest))
     }
 }

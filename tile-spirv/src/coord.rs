@@ -34,6 +34,11 @@ pub(crate) struct Position {
 }
 
 impl Position {
+    /// The position a u32 holds.
+    pub(crate) fn at_id(fixed: Id) -> Position {
+        Position { moving: None, fixed }
+    }
+
     /// The coordinate `offset` elements further, as one u32.
     pub(crate) fn at(self, e: &mut Emit, offset: u32) -> Id {
         let fixed = e.add_u32(self.fixed, offset);

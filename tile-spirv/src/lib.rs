@@ -8,7 +8,7 @@
 //! | `lanes` | register layout of each role, shapes of block messages |
 //! | `abi` | parameters, surfaces, the launch order |
 //! | `coord` | coordinates in elements |
-//! | `control` | regions, branches, loops |
+//! | `control`, `loops` | regions, branches, values; loops |
 //! | `edge` | masks and the split of loops at an untrusted edge |
 //! | `scalar`, `ops` | single ops, one file per family |
 //!
@@ -23,6 +23,7 @@ mod coord;
 mod edge;
 mod facts;
 mod lanes;
+mod loops;
 mod module;
 mod ops;
 mod scalar;

@@ -1,5 +1,6 @@
 //! Owns the emission of tile ops, one file per family.
 
+mod lanewise;
 pub(crate) mod memory;
 pub(crate) mod mma;
 mod tail;

@@ -6,7 +6,7 @@
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op as Inst, StorageClass};
-use tile_ir::ir::{Coord, LoadForm, Op, ParamId, Peers, Place, ValueId};
+use tile_ir::ir::{Coord, LoadForm, Op, ParamId, Peers, Place, Unit, ValueId};
 use tile_ir::legal;
 use tile_ir::types::TileType;
 
@@ -33,16 +33,52 @@ impl<'a> Lowering<'a> {
         let row = self.exact(at.row, Self::unit(at, rows))?;
         let col = self.exact(at.col, Self::unit(at, cols))?;
         let edge = self.edge_of(result);
+        let chunks = if self.may_be_odd(at, surface) {
+            // Columns of 16-bit blocks must be even (SPV_INTEL_2d_block_io, restrictions).
+            let column = col.at(&mut self.e, 0);
+            let odd = self.is_odd(column);
+            let zero = self.e.u32(0);
+            let filled = self.e.compare(Inst::UGreaterThan, surface.cols, zero);
+            let apart = self.e.both_true(odd, filled);
+            let even = self.e.and_u32(column, !1);
+            let layout = Layout::of(tile);
+            let types = vec![layout.chunk(); layout.count()];
+            self.branch(
+                apart,
+                &types,
+                |s| Ok(Some(s.gather(tile, form, surface, row, col))),
+                |s| {
+                    let even = Position::at_id(even);
+                    let x = s.load_x(at, form, tile, surface, even)?;
+                    s.edged_load(tile, form, surface, edge, x, (row, even)).map(Some)
+                },
+            )?
+            .ok_or(LowerError::Malformed("a branch has no way on"))?
+        } else {
+            let x = self.load_x(at, form, tile, surface, col)?;
+            self.edged_load(tile, form, surface, edge, x, (row, col))?
+        };
+        self.set(result, Value::Tile(chunks));
+        Ok(())
+    }
+
+    /// Block loads, with elements beyond the last column set to 0.
+    fn edged_load(
+        &mut self,
+        tile: TileType,
+        form: LoadForm,
+        surface: Surface,
+        edge: Edge,
+        x: Position,
+        (row, col): (Position, Position),
+    ) -> Result<Vec<Id>, LowerError> {
         let row = if edge == Edge::Never { row } else { row.only_if(&mut self.e, surface.live) };
-        let x = self.load_x(at, form, tile, surface, col)?;
         let chunks = self.block_load(tile, form, surface, x, row)?;
-        let chunks = match edge {
-            Edge::Never => chunks,
-            Edge::Mask => self.mask(&chunks, tile, form, surface, col),
+        match edge {
+            Edge::Never => Ok(chunks),
+            Edge::Mask => Ok(self.mask(&chunks, tile, form, surface, col)),
             Edge::Test => {
-                let crosses = self.crosses(surface, col, cols);
-                let untrusted = self.e.not(surface.trusted);
-                let cold = self.e.both_true(untrusted, crosses);
+                let cold = self.is_cold(surface, col, footprint(tile, form).1);
                 let layout = Layout::of(tile);
                 let types = vec![layout.chunk(); layout.count()];
                 let kept = chunks.clone();
@@ -52,14 +88,31 @@ impl<'a> Lowering<'a> {
                     |s| Ok(Some(s.mask(&chunks, tile, form, surface, col))),
                     |_| Ok(Some(kept)),
                 )?
-                .ok_or(LowerError::Malformed("a branch has no way on"))?
+                .ok_or(LowerError::Malformed("a branch has no way on"))
             }
-        };
-        self.set(result, Value::Tile(chunks));
-        Ok(())
+        }
+    }
+
+    /// `bool`: the tile needs the edge rule done in registers.
+    fn is_cold(&mut self, surface: Surface, col: Position, cols: u32) -> Id {
+        let crosses = self.crosses(surface, col, cols);
+        let untrusted = self.e.not(surface.trusted);
+        self.e.both_true(untrusted, crosses)
+    }
+
+    /// True when a column could be an odd number of 16-bit elements, which block messages do not take.
+    fn may_be_odd(&self, at: &Coord, surface: Surface) -> bool {
+        surface.esz < 4 && at.unit == Unit::Elements && self.facts.twos(at.col) == 0
+    }
+
+    fn is_odd(&mut self, column: Id) -> Id {
+        let bit = self.e.and_u32(column, 1);
+        let zero = self.e.u32(0);
+        self.e.compare(Inst::INotEqual, bit, zero)
     }
 
     /// The column of the first block in elements of the message: pairs of elements for a transposing load.
+    /// `col` must be even for 16-bit elements.
     fn load_x(
         &mut self,
         at: &Coord,
@@ -68,13 +121,17 @@ impl<'a> Lowering<'a> {
         surface: Surface,
         col: Position,
     ) -> Result<Position, LowerError> {
-        let _ = (at, tile);
-        Ok(match form {
-            LoadForm::Plain | LoadForm::Transform => col.plus(&mut self.e, surface.x0),
-            LoadForm::Transpose => {
-                // x0 is even (the launch contract aligns it to 4 bytes), tiles are a multiple of 16 wide. An induction
-                // variable of its own in pairs: Intel's compiler adds to the payload, where a shift is a copy more.
-                let half = self.exact(at.col, Self::unit(at, tile.rows) / 2)?;
+        Ok(match (form, at.unit) {
+            (LoadForm::Plain | LoadForm::Transform, _) => col.plus(&mut self.e, surface.x0),
+            // x0 is even, since the launch contract aligns it to 4 bytes.
+            (LoadForm::Transpose, Unit::Elements) => {
+                let column = col.plus(&mut self.e, surface.x0).at(&mut self.e, 0);
+                Position::at_id(self.e.shr_u32(column, 1))
+            }
+            // Tiles are a multiple of 16 wide. An induction variable of its own in pairs: Intel's compiler adds to the
+            // payload, where a shift costs a copy more (measured on pvc with 8 transposing loads: 53 -> 65).
+            (LoadForm::Transpose, Unit::Tiles) => {
+                let half = self.exact(at.col, tile.rows / 2)?;
                 let x0 = self.e.shr_u32(surface.x0, 1);
                 half.plus(&mut self.e, x0)
             }
@@ -183,6 +240,10 @@ impl<'a> Lowering<'a> {
             x = x.plus(&mut self.e, dx);
             area = (cut.height, cut.width);
         }
+        if self.may_be_odd(at, surface) {
+            let column = x.at(&mut self.e, 0);
+            x = Position::at_id(self.e.and_u32(column, !1));
+        }
         self.e.need(Capability::Subgroup2DBlockIOINTEL);
         for m in lanes::prefetches(surface.esz, area.0, area.1)? {
             let operands = self.message(&m, surface, surface.load_width, x, y);
@@ -203,14 +264,35 @@ impl<'a> Lowering<'a> {
         let surface = self.surface(global, at.batch, at.depth)?;
         let row = self.exact(at.row, Self::unit(at, tile.rows))?;
         let col = self.exact(at.col, Self::unit(at, tile.cols))?;
-        let crosses = self.crosses(surface, col, tile.cols);
-        let untrusted = self.e.not(surface.trusted);
-        let cold = self.e.both_true(untrusted, crosses);
+        if !self.may_be_odd(at, surface) {
+            return self.even_store(&chunks, tile, surface, row, col);
+        }
+        let column = col.at(&mut self.e, 0);
+        let odd = self.is_odd(column);
+        self.branch(
+            odd,
+            &[],
+            |s| s.lanewise_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
+            |s| s.even_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
+        )?;
+        Ok(())
+    }
+
+    /// Stores a tile at a column that block messages take.
+    fn even_store(
+        &mut self,
+        chunks: &[Id],
+        tile: TileType,
+        surface: Surface,
+        row: Position,
+        col: Position,
+    ) -> Result<(), LowerError> {
+        let cold = self.is_cold(surface, col, tile.cols);
         self.branch(
             cold,
             &[],
-            |s| s.tail_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
-            |s| s.block_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
+            |s| s.tail_store(chunks, tile, surface, row, col).map(|()| Some(vec![])),
+            |s| s.block_store(chunks, tile, surface, row, col).map(|()| Some(vec![])),
         )?;
         Ok(())
     }

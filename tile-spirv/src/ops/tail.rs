@@ -6,17 +6,16 @@
 //!
 //! *Guarantees*: nothing outside the plane is written; an output that is not live gets nothing.
 
-use rspirv::dr::Operand;
-use rspirv::spirv::{MemoryAccess, Op as Inst, StorageClass};
-use tile_ir::types::{DType, TileType};
+use rspirv::spirv::Op as Inst;
+use tile_ir::types::TileType;
 
 use crate::LowerError;
 use crate::abi::Surface;
-use crate::arith::{U32, U64};
+use crate::arith::U32;
 use crate::control::Lowering;
 use crate::coord::Position;
 use crate::lanes::{LANES, Layout};
-use crate::module::{Id, Ty};
+use crate::module::Id;
 
 impl Lowering<'_> {
     /// Stores a tile at an untrusted edge.
@@ -64,6 +63,26 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Stores a tile element by element.
+    pub(crate) fn lanewise_store(
+        &mut self,
+        chunks: &[Id],
+        tile: TileType,
+        surface: Surface,
+        row: Position,
+        col: Position,
+    ) -> Result<(), LowerError> {
+        let layout = Layout::of(tile);
+        for across in 0..layout.across() {
+            let column: Vec<Id> = (0..layout.down()).map(|down| chunks[layout.index(down, across)]).collect();
+            let offset = self.e.u32(LANES * across);
+            let lane_column = self.lane_column(col, offset);
+            let mine = self.e.compare(Inst::ULessThan, lane_column, surface.cols);
+            self.scatter(&column, tile, surface, row, lane_column, mine)?;
+        }
+        Ok(())
+    }
+
     /// The chunks that hold the last column, and their offset in the tile; the first ones for a narrow output.
     fn last_column(
         &mut self,
@@ -93,83 +112,9 @@ impl Lowering<'_> {
     }
 
     /// The column that this lane holds of the chunks at an offset.
-    fn lane_column(&mut self, col: Position, offset: Id) -> Id {
+    pub(crate) fn lane_column(&mut self, col: Position, offset: Id) -> Id {
         let lane = self.lane();
         let first = col.plus(&mut self.e, offset).at(&mut self.e, 0);
         self.e.add(U32, first, lane)
-    }
-
-    /// Every lane with `mine` stores its column of chunks that lie below each other.
-    fn scatter(
-        &mut self,
-        chunks: &[Id],
-        tile: TileType,
-        surface: Surface,
-        row: Position,
-        column: Id,
-        mine: Id,
-    ) -> Result<(), LowerError> {
-        let layout = Layout::of(tile);
-        let bits = 8 * surface.esz;
-        self.branch(
-            mine,
-            &[],
-            |s| {
-                let top = row.at(&mut s.e, 0);
-                let e = &mut s.e;
-                let pitch = e.widen(surface.pitch);
-                let above = e.widen(top);
-                let above = e.mul(U64, above, pitch);
-                let x = e.add(U32, surface.x0, column);
-                let x = e.widen(x);
-                let esz = e.u64(u64::from(surface.esz));
-                let x = e.mul(U64, x, esz);
-                let base = e.pure(Inst::ConvertPtrToU, U64, &[surface.base]);
-                let base = e.add(U64, base, above);
-                let base = e.add(U64, base, x);
-                for (down, &chunk) in chunks.iter().enumerate() {
-                    for component in 0..8 {
-                        let offset = layout.chunk_rows() * down as u32 + component;
-                        let line = row.at(&mut s.e, offset);
-                        let exists = s.e.compare(Inst::ULessThan, line, surface.rows);
-                        s.branch(
-                            exists,
-                            &[],
-                            |s| {
-                                let e = &mut s.e;
-                                let lines = e.u64(u64::from(offset));
-                                let below = e.mul(U64, pitch, lines);
-                                let address = e.add(U64, base, below);
-                                let element = e.ty(Ty::Int(bits));
-                                let pointer = e.pointer(StorageClass::CrossWorkgroup, element);
-                                let to = e.pure_with(Inst::ConvertUToPtr, pointer, &[address], &[]);
-                                let value = if tile.dtype == DType::F32 {
-                                    let float = e.ty(Ty::Float(32));
-                                    let v =
-                                        e.pure_with(Inst::CompositeExtract, float, &[chunk], &[component]);
-                                    e.pure(Inst::Bitcast, Ty::Int(32), &[v])
-                                } else {
-                                    e.pure_with(Inst::CompositeExtract, element, &[chunk], &[component])
-                                };
-                                e.effect(
-                                    Inst::Store,
-                                    vec![
-                                        Operand::IdRef(to),
-                                        Operand::IdRef(value),
-                                        Operand::MemoryAccess(MemoryAccess::ALIGNED),
-                                        Operand::LiteralBit32(surface.esz),
-                                    ],
-                                );
-                                Ok(Some(vec![]))
-                            },
-                            |_| Ok(Some(vec![])),
-                        )?;
-                    }
-                }
-                Ok(Some(vec![]))
-            },
-            |_| Ok(Some(vec![])),
-        )?;
-        Ok(())
     }
 }
