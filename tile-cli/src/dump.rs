@@ -16,13 +16,15 @@ pub enum DumpError {
     /// A module cannot be taken apart.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// The front end is not reachable from here.
-    #[error("the tile IR of `{kernel}` {instance} is not available in this build")]
-    IrNotAvailable {
+    /// The kernel's own source no longer compiles: the binary and its front end do not belong together.
+    #[error("the source of `{kernel}` {instance} does not compile here: {why}")]
+    Source {
         /// The kernel.
         kernel: &'static str,
         /// The instance.
         instance: &'static str,
+        /// What the front end says.
+        why: String,
     },
     /// SPIR-V has no way back to tile IR; ask for another form.
     #[error("a SPIR-V file has no tile IR; use --format spvasm")]
@@ -50,12 +52,17 @@ pub enum DumpError {
     },
 }
 
-/// Returns the typed tile IR of one instance as text.
+/// Returns the typed tile IR of one instance as text, by compiling the source that the instance was compiled
+/// from once more.
 ///
 /// # Errors
-/// When the front end cannot be asked for it.
+/// When the front end does not accept that source or does not find the instance in it.
 pub fn ir_text(kernel: &'static KernelInfo, instance: &'static InstanceInfo) -> Result<String, DumpError> {
-    Err(DumpError::IrNotAvailable { kernel: kernel.name, instance: instance.name })
+    let source = |why: String| DumpError::Source { kernel: kernel.name, instance: instance.name, why };
+    let compiled =
+        tile_front::compile_source(kernel.attr, kernel.source).map_err(|all| source(all.join("; ")))?;
+    let found = compiled.iter().find(|c| c.kernel.kernel().instance == instance.name);
+    found.map(|c| c.kernel.kernel().to_string()).ok_or_else(|| source("no such instance".into()))
 }
 
 /// Returns the SPIR-V assembly of every module, each under a comment that names it.
