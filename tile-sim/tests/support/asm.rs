@@ -247,16 +247,19 @@ impl Assembler {
     }
 }
 
-/// Assembles with the real `spirv-as`, if it is installed in the workspace's `target/tools/bin`.
+/// Assembles with the real `spirv-as`, if it is installed in the workspace's `target/tools/bin` (or the folder
+/// that `TILE_TOOLS` names).
 ///
 /// # Panics
 /// If it is missing and `TILE_REQUIRE_TOOLS=1`, or if it rejects the text.
 pub fn assemble_with_tool(text: &str) -> Option<Vec<u32>> {
-    let tool = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/bin/spirv-as");
-    if !std::path::Path::new(tool).exists() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/bin");
+    let tool = std::path::Path::new(&std::env::var_os("TILE_TOOLS").unwrap_or(folder.into())).join("spirv-as");
+    if !tool.exists() {
         assert!(
             std::env::var_os("TILE_REQUIRE_TOOLS").is_none_or(|v| v != "1"),
-            "spirv-as is required but {tool} does not exist"
+            "spirv-as is required but {} does not exist",
+            tool.display()
         );
         return None;
     }
