@@ -287,8 +287,9 @@ impl Mapping {
         let parameter = self.instance.params[index].name;
         let first = address + placed.offset_bytes() as u64;
         self.mapped.push(Mapped { parameter, address, bytes: region.len(), first });
-        // The real and the simulated address are equal modulo 64.
-        Ok(Direct { base: first - placed.first.addr() as u64 % LINE_BYTES as u64, ..direct })
+        // The real and the simulated address are equal modulo 64, so alignment carries over.
+        let base = first.wrapping_add(direct.base.wrapping_sub(placed.first.addr() as u64));
+        Ok(Direct { base, ..direct })
     }
 
     /// Maps an aligned copy of a tensor; its padding is poison. Gives its bytes, too.
@@ -307,12 +308,15 @@ impl Mapping {
         let address = self.map(index, bytes, 0, Some(layout));
         let parameter = self.instance.params[index].name;
         self.mapped.push(Mapped { parameter, address, bytes: len, first: address });
+        // Without elements all planes are one, see `xe_surface`.
+        let stride_bytes =
+            |stride: usize| if layout.is_empty() { 0 } else { (stride * element_bytes) as u64 };
         let direct = Direct {
             base: address,
             x0: 0,
             pitch: layout.pitch() as u32,
-            depth_stride_bytes: (layout.depth_stride() * element_bytes) as u64,
-            batch_stride_bytes: (layout.batch_stride() * element_bytes) as u64,
+            depth_stride_bytes: stride_bytes(layout.depth_stride()),
+            batch_stride_bytes: stride_bytes(layout.batch_stride()),
         };
         Ok((direct, len))
     }
@@ -427,10 +431,12 @@ fn copy_layout(placed: &Placed, element_bytes: usize) -> Option<TensorLayout> {
     .ok()
 }
 
-/// Bytes of a copy: whole rows, and a line of slack.
+/// Bytes of a copy: whole rows, at least one plane of at least one row, and a line of slack.
 fn copy_bytes(layout: &TensorLayout, element_bytes: usize) -> usize {
-    let last_row = layout.pitch() - layout.shape()[3];
-    (layout.span() + last_row) * element_bytes + LINE_BYTES
+    let [_, _, rows, cols] = layout.shape();
+    let rows_len =
+        if layout.is_empty() { rows.max(1) * layout.pitch() } else { layout.span() + layout.pitch() - cols };
+    rows_len * element_bytes + LINE_BYTES
 }
 
 /// A copy of the tensor in a layout, with poison in its padding. `memory` has room for it.

@@ -40,10 +40,10 @@ pub struct Candidate {
     pub readable_bytes: u64,
 }
 
-/// The arguments that describe a tensor in place.
+/// The arguments that describe a tensor in place, or an aligned copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
-    /// The address aligned down to 64 bytes.
+    /// The address aligned down to 64 bytes; aligned up if there are no elements.
     pub base: u64,
     /// Elements from the base to element (0, 0, 0, 0).
     pub x0: u32,
@@ -171,17 +171,14 @@ pub fn place(tensor: &Candidate) -> Result<Direct, Broken> {
     let element_bytes = u64::from(tensor.element_bytes);
     let width_bytes = u64::from(cols) * element_bytes;
     let shift_bytes = tensor.address % BASE_ALIGN;
-    if tensor.shape.contains(&0) {
-        // No message is sent for it; any legal surface will do.
-        let pitch = (MIN_WIDTH_BYTES / element_bytes) as u32;
-        let base = tensor.address - shift_bytes;
-        return Ok(Direct { base, x0: 0, pitch, depth_stride_bytes: 0, batch_stride_bytes: 0 });
-    }
     if width_bytes > LIMIT {
         return Err(Broken::Width { width_bytes });
     }
     if u64::from(rows) > LIMIT {
         return Err(Broken::Height { rows: rows.into() });
+    }
+    if tensor.shape.contains(&0) {
+        return place_empty(tensor);
     }
     if !shift_bytes.is_multiple_of(SHIFT_ALIGN) || !shift_bytes.is_multiple_of(element_bytes) {
         return Err(Broken::Shift { shift_bytes });
@@ -223,6 +220,24 @@ pub fn place(tensor: &Candidate) -> Result<Direct, Broken> {
         depth_stride_bytes,
         batch_stride_bytes,
     })
+}
+
+/// Places a tensor without elements.
+///
+/// Modules may send messages for it, and mask or drop all of it: a prefetch ahead of a loop that never runs, say.
+/// A surface has at least one row of 64 bytes, so one plane of such rows must be readable. Without elements there
+/// is no pitch and no stride to keep, so all planes become one.
+fn place_empty(tensor: &Candidate) -> Result<Direct, Broken> {
+    let [_, _, rows, cols] = tensor.shape.map(u64::from);
+    let element_bytes = u64::from(tensor.element_bytes);
+    let base = tensor.address.next_multiple_of(BASE_ALIGN);
+    let pitch_bytes = message_width(cols * element_bytes).next_multiple_of(BASE_ALIGN);
+    let needed_bytes = base - tensor.address + rows.max(1) * pitch_bytes;
+    if needed_bytes > tensor.readable_bytes {
+        return Err(Broken::PastEnd { needed_bytes, readable_bytes: tensor.readable_bytes });
+    }
+    let pitch = (pitch_bytes / element_bytes) as u32;
+    Ok(Direct { base, x0: 0, pitch, depth_stride_bytes: 0, batch_stride_bytes: 0 })
 }
 
 /// Describes a tensor as if it broke no rule, so that whoever executes the module must notice.
@@ -365,9 +380,20 @@ mod tests {
     }
 
     #[test]
-    fn empty_tensors_need_nothing() {
-        let empty = Candidate { address: 0x1002, shape: [1, 1, 0, 7], pitch: 7, readable_bytes: 0, ..PLAIN };
-        assert_eq!(place(&empty).expect("legal").pitch, 32);
+    fn empty_tensors_need_one_plane_of_readable_rows() {
+        let no_rows = Candidate { address: 0x1002, shape: [3, 1, 0, 70], pitch: 7, batch_stride: 9, ..PLAIN };
+        let expected =
+            Direct { base: 0x1040, x0: 0, pitch: 96, depth_stride_bytes: 0, batch_stride_bytes: 0 };
+        assert_eq!(place(&no_rows), Ok(expected));
+        assert!(place(&Candidate { readable_bytes: 62 + 192, ..no_rows }).is_ok());
+        let short = Candidate { readable_bytes: 62 + 191, ..no_rows };
+        assert_eq!(place(&short), Err(Broken::PastEnd { needed_bytes: 254, readable_bytes: 253 }));
+        let no_cols = Candidate { shape: [1, 1, 5, 0], pitch: 0, readable_bytes: 5 * 64, ..PLAIN };
+        assert_eq!(place(&no_cols).expect("legal").pitch, 32);
+        assert!(place(&Candidate { readable_bytes: 5 * 64 - 1, ..no_cols }).is_err());
+        let no_planes = Candidate { shape: [0, 2, 5, 64], readable_bytes: 5 * 128, ..PLAIN };
+        assert_eq!(place(&no_planes).expect("legal").pitch, 64);
+        assert!(place(&Candidate { shape: [0, 1, (1 << 24) + 1, 1], ..PLAIN }).is_err());
     }
 
     #[test]

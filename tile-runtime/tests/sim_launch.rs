@@ -188,14 +188,15 @@ fn repeated_planes_are_read_again_in_place_and_staged() {
         } else {
             View::from_slice(&memory, 9, 33).expect("exact")
         };
-        let from = from.broadcast(Axis::Batch, 3).expect("one batch");
-        let mut y = Tensor::<f32>::with_shape([3, 1, 9, 33]).expect("small");
+        let from =
+            from.broadcast(Axis::Batch, 3).and_then(|v| v.broadcast(Axis::Depth, 2)).expect("one plane");
+        let mut y = Tensor::<f32>::with_shape([3, 2, 9, 33]).expect("small");
         let args = &mut [(&mut y).into(), from.into(), from.into()];
         let report = launch_plain(&Device::sim(), copy(DType::F32, Edge::Kept), args).expect("legal");
         assert_eq!(y.to_vec(), from.to_vec());
         assert_eq!(report.staged.len(), 2 * offset);
         let most = 9 * (33 + 63) * 4 + 64;
-        assert!(report.staged.iter().all(|s| s.bytes <= most), "one plane is copied, not three: {report}");
+        assert!(report.staged.iter().all(|s| s.bytes <= most), "one plane is copied, not six: {report}");
     }
 }
 
@@ -304,6 +305,23 @@ fn the_report_says_which_module_ran_and_records_on_request() {
     assert!(traffic.loaded.exactly_once() && traffic.stored.exactly_once());
     assert_eq!(traffic.allocations.len(), 2);
     assert!(report.mapped.iter().all(|m| traffic.allocations.contains_key(&m.address)));
+}
+
+#[test]
+fn messages_for_an_input_without_elements_reach_memory() {
+    // The module loads tiles of `x` for every tile of `y`, as a module that masks them afterwards would.
+    let instance = copy(DType::F32, Edge::Kept);
+    for shape in [[1, 1, 0, 40], [1, 1, 30, 0], [3, 1, 0, 40], [1, 1, 0, 0], [0, 1, 30, 40]] {
+        let x = Tensor::<f32>::with_shape(shape).expect("small");
+        let mut y = Tensor::from_fn([3, 1, 30, 40], |_, _, _, _| 1.0f32).expect("small");
+        let args = &mut [(&mut y).into(), (&x).into(), (&x).into()];
+        let report = launch_plain(&Device::sim(), instance, args).expect("legal");
+        assert!(report.staged.is_empty(), "{report}");
+        let borrowed = View::from_slice_with_shape(&[0.0f32][..0], shape).expect("no element");
+        let args = &mut [(&mut y).into(), borrowed.into(), borrowed.into()];
+        let report = launch_plain(&Device::sim(), instance, args).expect("legal");
+        assert_eq!(report.staged.len(), 2, "{report}");
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@ fn owned_memory_is_aligned_padded_and_has_slack() {
         assert_eq!(tensor.shape(), [1, 1, rows, cols]);
         assert_eq!(tensor.pitch() * 2 % 64, 0);
         assert!(tensor.pitch() >= 32);
-        let rows_padding = if cols == 0 { 0 } else { rows * (tensor.pitch() - cols) };
+        // Without elements there is one plane of at least one row all the same.
+        let rows_padding = rows.max(1) * tensor.pitch() - rows * cols;
         assert_eq!(tensor.padding().count(), rows_padding + 32, "64 bytes of slack");
         if let Some(row) = tensor.row(0, 0, 0) {
             assert_eq!(row.as_ptr().addr() % 64, 0);
@@ -160,6 +161,9 @@ fn sizes_beyond_memory_are_errors() {
     assert!(matches!(Tensor::<f32>::zeros(usize::MAX, 4), Err(TensorError::TooLarge { .. })));
     // Addressable, but no machine has it: 2^61 bytes.
     assert!(matches!(Tensor::<f32>::zeros(1 << 30, 1 << 29), Err(TensorError::OutOfMemory { .. })));
+    // Without elements the other sizes hardly matter.
+    assert!(Tensor::<f32>::zeros(1 << 40, 0).expect("nothing in it").to_vec().is_empty());
+    assert!(Tensor::<f32>::zeros(0, 1 << 40).expect("nothing in it").to_vec().is_empty());
     let mismatch = Tensor::from_vec(2, 2, vec![0.0f32; 3]).expect_err("three elements");
     assert_eq!(mismatch.to_string(), "shape [1, 1, 2, 2] has 4 elements; 3 were given");
 }

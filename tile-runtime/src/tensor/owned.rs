@@ -1,7 +1,8 @@
 //! Owns [`Tensor`], the owned tensor: constructors, reading back, access to its padding.
 //!
 //! *Guarantees*: the base is 64-byte aligned; pitch and plane strides are multiples of 64 bytes; a row has at
-//! least 64 bytes; 64 bytes of slack follow the last row; all of it is initialised. *Not here*: parts of a
+//! least 64 bytes; 64 bytes of slack follow the last row; all of it is initialised. A tensor without elements still
+//! has one such plane of rows, one row at least. *Not here*: parts of a
 //! tensor (`view`), where the memory comes from (`storage`).
 
 use core::fmt;
@@ -12,6 +13,7 @@ use super::layout::{LINE_BYTES, Shape, TensorLayout, row_indices};
 use super::storage::{HostBuffer, Storage};
 use super::view::{View, ViewMut};
 use crate::error::TensorError;
+use crate::xe_surface::LIMIT;
 
 /// An owned tensor of shape `[batch, depth, rows, cols]`.
 ///
@@ -51,8 +53,7 @@ impl<T: Element> Tensor<T> {
     pub fn with_shape(shape: Shape) -> Result<Tensor<T>, TensorError> {
         let element_bytes = size_of::<T>();
         let layout = TensorLayout::padded(shape, element_bytes)?;
-        let rows_len = if layout.is_empty() { 0 } else { shape[0] * layout.batch_stride() };
-        let len = rows_len + LINE_BYTES / element_bytes;
+        let len = rows_len(&layout, element_bytes) + LINE_BYTES / element_bytes;
         let out_of_memory = || TensorError::OutOfMemory { shape, bytes: len.saturating_mul(element_bytes) };
         let buffer = HostBuffer::zeroed(len).ok_or_else(out_of_memory)?;
         Ok(Tensor { layout, storage: Storage::Host(buffer) })
@@ -210,5 +211,19 @@ impl<T: Element> Tensor<T> {
 impl<T: Element> fmt::Debug for Tensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor<{}>{:?} (pitch {})", T::DTYPE, self.shape(), self.pitch())
+    }
+}
+
+/// Elements of all rows, padding included. Without elements it is one plane of at least one row, because device
+/// modules may send messages for it and mask all of it; unless no surface can be that large (`xe_surface`).
+fn rows_len(layout: &TensorLayout, element_bytes: usize) -> usize {
+    let [batch, _, rows, cols] = layout.shape();
+    let surface = |size: usize| size as u64 <= LIMIT;
+    if !layout.is_empty() {
+        batch * layout.batch_stride()
+    } else if surface(rows) && surface(cols.saturating_mul(element_bytes)) {
+        rows.max(1) * layout.pitch()
+    } else {
+        0
     }
 }

@@ -115,6 +115,12 @@ impl Assembler {
         self.b.u_mod(self.u32, None, x, y).expect("a block is open")
     }
 
+    fn at_least(&mut self, value: u32, least: u32) -> u32 {
+        let (truth, least) = (self.b.type_bool(), self.constant(least));
+        let more = self.b.u_greater_than(truth, None, value, least).expect("a block is open");
+        self.b.select(self.u32, None, more, value, least).expect("a block is open")
+    }
+
     /// The nine parameters of a tensor.
     fn tensor_types(&self) -> [u32; 9] {
         let (int, long) = (self.u32, self.u64);
@@ -150,11 +156,12 @@ impl Assembler {
         let pitch = self.mul(s.pitch, element_bytes);
         let end = self.add(s.x0, s.cols);
         let width = self.mul(end, element_bytes);
+        let (width, height) = (self.at_least(width, 64), self.at_least(s.rows, 1));
         let width = if to_pitch { pitch } else { width };
         let x = self.add(s.x0, at.1);
         let coordinate =
             self.b.composite_construct(self.coordinate, None, [x, at.0]).expect("a block is open");
-        [base, width, s.rows, pitch, coordinate]
+        [base, width, height, pitch, coordinate]
     }
 
     fn registers(&mut self) -> u32 {
@@ -176,7 +183,8 @@ impl Assembler {
     }
 }
 
-/// `y = x` in tiles of 8 x 16, `z` is not looked at; one sub-group per work-group. Rows must have at least 64 bytes, a multiple of 4.
+/// `y = x` in tiles of 8 x 16, `z` is not looked at; one sub-group per work-group. Rows of `y` must have at least 64 bytes, a multiple
+/// of 4; `x` is not masked.
 fn assemble_copy(element_bytes: u32, edge: Edge) -> &'static [u8] {
     let mut a = Assembler::new(element_bytes);
     let types = [a.tensor_types(), a.tensor_types(), a.tensor_types()].concat();
