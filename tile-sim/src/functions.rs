@@ -3,7 +3,7 @@
 //! Recursion is forbidden in OpenCL, so every function has one fixed window of registers: it starts after
 //! the windows of all its callers, and kernels share the space after the constants.
 //! *Guarantees*: no recursion; every block ends in its only terminator; branch targets exist and are not the
-//! entry block.
+//! entry block; phis have a value for every predecessor.
 
 use crate::decode::{Context, Value, operand_id, result};
 use crate::error::{Fault, Place, SimError, malformed, unsupported};
@@ -357,6 +357,11 @@ impl<'a> Decoder<'a> {
             };
             if targets.contains(&0) {
                 return Err(malformed("a branch to the entry block"));
+            }
+            let here = children.len() as u32;
+            let phis = targets.iter().flat_map(|target| &self.out.blocks[*target as usize].phis);
+            if phis.into_iter().any(|phi| phi.sources.iter().all(|(from, _)| *from != here)) {
+                return Err(malformed("an OpPhi without a value for one of its block's predecessors"));
             }
             list.extend(targets);
             children.push(list);

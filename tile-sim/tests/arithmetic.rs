@@ -20,7 +20,8 @@ fn eval(extra: &str, code: &str, p: u32, q: u32) -> Result<u32, tile_sim::SimErr
 %vq = OpBitwiseOr %uint %same %zero\n%vfp = OpBitcast %float %vp\n%fp = OpBitcast %float %vp
 %fq = OpBitcast %float %vq\n{varying}\nOpStore %mine %r\nOpReturn"
     );
-    let (again, _) = run_kernel(&kernel(&format!("{extra}%l0x = OpConstant %uint 5\n"), &body), vec![0; 64], p, q)?;
+    let (again, _) =
+        run_kernel(&kernel(&format!("{extra}%l0x = OpConstant %uint 5\n"), &body), vec![0; 64], p, q)?;
     assert_eq!(out[0], again[0], "{code} on varying operands");
     Ok(out[0])
 }
@@ -86,7 +87,9 @@ fn comparisons_know_signs() {
 fn sixty_four_and_sixteen_bits() {
     let wide = "%lp = OpUConvert %ulong %p\n%lq = OpSConvert %ulong %q\n";
     let high = "%s = OpConstant %ulong 32\n";
-    let code = format!("{wide}%m = OpIMul %ulong %lp %lq\n%h = OpShiftRightLogical %ulong %m %s\n%r = OpUConvert %uint %h");
+    let code = format!(
+        "{wide}%m = OpIMul %ulong %lp %lq\n%h = OpShiftRightLogical %ulong %m %s\n%r = OpUConvert %uint %h"
+    );
     assert_eq!(eval(high, &code, 0x8000_0001, 6).unwrap(), 3);
     assert_eq!(eval(high, &code, 1, u32::MAX).unwrap(), u32::MAX, "sign extension");
     let code = "%sp = OpUConvert %ushort %p\n%sq = OpUConvert %ushort %q\n%s = OpIAdd %ushort %sp %sq\n%r = OpSConvert %uint %s";
@@ -206,8 +209,8 @@ fn saturated_conversions_clamp() {
     let body = format!(
         "{LANE}\n%fp = OpBitcast %float %p\n%r = OpConvertFToS %uint %fp\nOpStore %mine %r\nOpReturn"
     );
-    let text = kernel("", &body)
-        .replace("OpDecorate %lane", "OpDecorate %r SaturatedConversion\nOpDecorate %lane");
+    let text =
+        kernel("", &body).replace("OpDecorate %lane", "OpDecorate %r SaturatedConversion\nOpDecorate %lane");
     for (value, want) in [(3e9f32, i32::MAX), (-3e9, i32::MIN), (f32::NAN, 0), (-1.5, -1)] {
         let (out, _) = run_kernel(&text, vec![0; 64], value.to_bits(), 0).unwrap();
         assert_eq!(out[0] as i32, want, "{value}");

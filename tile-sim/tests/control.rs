@@ -44,7 +44,13 @@ OpStore %mine %s
 OpReturn";
     // The reduction after the merge needs all lanes back together.
     check(body, (0, 0), |l| {
-        16 * if l >= 8 { 32 - l } else if l % 2 == 1 { 3 * l + 1 } else { l + 65 }
+        16 * if l >= 8 {
+            32 - l
+        } else if l % 2 == 1 {
+            3 * l + 1
+        } else {
+            l + 65
+        }
     });
 }
 
@@ -258,7 +264,10 @@ fn functions_are_called_by_diverged_lanes() {
 fn recursion_is_malformed() {
     let text = calls().replace("%nine = OpIMul %uint %arg %u9", "%nine = OpFunctionCall %uint %f %arg");
     let error = run_kernel(&text, vec![0; 64], 0, 0).unwrap_err();
-    assert!(matches!(error, SimError::Malformed { .. }) && error.to_string().contains("recursive"), "{error}");
+    assert!(
+        matches!(error, SimError::Malformed { .. }) && error.to_string().contains("recursive"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -335,7 +344,12 @@ OpReturn";
     let module = support::module(&kernel(types, body)).unwrap();
     let mut memory = tile_sim::Memory::new();
     let out = memory.map(vec![0; 48 * 4], 0);
-    let args = [tile_sim::Arg::Pointer(out), tile_sim::Arg::Pointer(out), tile_sim::Arg::U32(0), tile_sim::Arg::U32(0)];
+    let args = [
+        tile_sim::Arg::Pointer(out),
+        tile_sim::Arg::Pointer(out),
+        tile_sim::Arg::U32(0),
+        tile_sim::Arg::U32(0),
+    ];
     // 6 x 4 x 1 items per work-group, two work-groups in z.
     let launch = tile_sim::Launch { entry: "main", groups: [1, 1, 2], local: [6, 4, 1], args: &args };
     tile_sim::run(&module, &mut memory, &launch).unwrap();

@@ -21,7 +21,9 @@ fn check(extra: &str, body: &str, want: impl Fn(u32) -> u32) {
 
 #[test]
 fn reductions_and_scans() {
-    let reduce = |op: &str, kind: &str| format!("%x = OpIMul %uint %l %u3\n%r = {op} %uint %u3 {kind} %x\nOpStore %mine %r");
+    let reduce = |op: &str, kind: &str| {
+        format!("%x = OpIMul %uint %l %u3\n%r = {op} %uint %u3 {kind} %x\nOpStore %mine %r")
+    };
     check("", &reduce("OpGroupIAdd", "Reduce"), |_| 3 * 120);
     check("", &reduce("OpGroupUMax", "Reduce"), |_| 45);
     check("", &reduce("OpGroupNonUniformUMin", "Reduce"), |_| 0);
@@ -46,23 +48,57 @@ fn reductions_of_active_lanes_only() {
 
 #[test]
 fn votes_broadcasts_and_shuffles() {
-    let vote = |op: &str| format!("%c = OpULessThan %bool %l %p\n%v = {op} %bool %u3 %c\n%r = OpSelect %uint %v %u1 %u0\nOpStore %mine %r");
+    let vote = |op: &str| {
+        format!(
+            "%c = OpULessThan %bool %l %p\n%v = {op} %bool %u3 %c\n%r = OpSelect %uint %v %u1 %u0\nOpStore %mine %r"
+        )
+    };
     check("", &vote("OpGroupAny"), |_| 1);
     check("", &vote("OpGroupAll"), |_| 0);
-    check("", "%c = OpULessThan %bool %l %u5\n%v = OpGroupNonUniformBallot %v4uint %u3 %c\n%r = OpCompositeExtract %uint %v 0\nOpStore %mine %r", |_| 0b11111);
-    check("", "%v = OpGroupNonUniformElect %bool %u3\n%r = OpSelect %uint %v %u1 %u0\nOpStore %mine %r", |l| u32::from(l == 0));
+    check(
+        "",
+        "%c = OpULessThan %bool %l %u5\n%v = OpGroupNonUniformBallot %v4uint %u3 %c\n%r = OpCompositeExtract %uint %v 0\nOpStore %mine %r",
+        |_| 0b11111,
+    );
+    check(
+        "",
+        "%v = OpGroupNonUniformElect %bool %u3\n%r = OpSelect %uint %v %u1 %u0\nOpStore %mine %r",
+        |l| u32::from(l == 0),
+    );
     check("", "%x = OpIMul %uint %l %u9\n%r = OpGroupBroadcast %uint %u3 %x %p\nOpStore %mine %r", |_| 27);
-    check("", "%x = OpIMul %uint %l %u9\n%r = OpGroupNonUniformShuffleXor %uint %u3 %x %u5\nOpStore %mine %r", |l| 9 * (l ^ 5));
-    check("", "%y = OpBitwiseXor %uint %l %u1\n%x = OpIMul %uint %l %u9\n%r = OpSubgroupShuffleINTEL %uint %x %y\nOpStore %mine %r", |l| 9 * (l ^ 1));
-    check("", "%x = OpIMul %uint %l %u9\n%r = OpSubgroupShuffleDownINTEL %uint %x %l %u3\nOpStore %mine %r", |l| {
-        if l + 3 < 16 { 9 * (l + 3) } else { l + 3 - 16 }
-    });
-    check("", "%x = OpIMul %uint %l %u9\n%r = OpSubgroupShuffleUpINTEL %uint %x %l %u3\nOpStore %mine %r", |l| {
-        if l >= 3 { l - 3 } else { 9 * (l + 13) }
-    });
+    check(
+        "",
+        "%x = OpIMul %uint %l %u9\n%r = OpGroupNonUniformShuffleXor %uint %u3 %x %u5\nOpStore %mine %r",
+        |l| 9 * (l ^ 5),
+    );
+    check(
+        "",
+        "%y = OpBitwiseXor %uint %l %u1\n%x = OpIMul %uint %l %u9\n%r = OpSubgroupShuffleINTEL %uint %x %y\nOpStore %mine %r",
+        |l| 9 * (l ^ 1),
+    );
+    check(
+        "",
+        "%x = OpIMul %uint %l %u9\n%r = OpSubgroupShuffleDownINTEL %uint %x %l %u3\nOpStore %mine %r",
+        |l| {
+            if l + 3 < 16 { 9 * (l + 3) } else { l + 3 - 16 }
+        },
+    );
+    check(
+        "",
+        "%x = OpIMul %uint %l %u9\n%r = OpSubgroupShuffleUpINTEL %uint %x %l %u3\nOpStore %mine %r",
+        |l| {
+            if l >= 3 { l - 3 } else { 9 * (l + 13) }
+        },
+    );
     let error = lanes("", "%r = OpGroupBroadcast %uint %u3 %l %l\nOpStore %mine %r", 0, 0).unwrap_err();
     assert_eq!(error.rule(), Some(Rule::Uniform), "{error}");
-    let error = lanes("", "%x = OpIAdd %uint %l %u1\n%r = OpGroupNonUniformShuffle %uint %u3 %l %x\nOpStore %mine %r", 0, 0).unwrap_err();
+    let error = lanes(
+        "",
+        "%x = OpIAdd %uint %l %u1\n%r = OpGroupNonUniformShuffle %uint %u3 %l %x\nOpStore %mine %r",
+        0,
+        0,
+    )
+    .unwrap_err();
     assert_eq!(error.rule(), Some(Rule::IndexRange), "{error}");
     let error = lanes("", "%r = OpGroupIAdd %uint %u2 Reduce %l\nOpStore %mine %r", 0, 0).unwrap_err();
     assert!(error.to_string().contains("scope 2"), "{error}");
@@ -71,7 +107,12 @@ fn votes_broadcasts_and_shuffles() {
 #[test]
 fn atomics_take_turns() {
     let body = "%old = OpAtomicIAdd %uint %out %u1 %u0 %l\nOpStore %mine %old";
-    let text = kernel("", &format!("{LANE}\n%base = OpInBoundsPtrAccessChain %pg %out %u32\n%old = OpAtomicIAdd %uint %base %u1 %u0 %l\nOpStore %mine %old\nOpReturn"));
+    let text = kernel(
+        "",
+        &format!(
+            "{LANE}\n%base = OpInBoundsPtrAccessChain %pg %out %u32\n%old = OpAtomicIAdd %uint %base %u1 %u0 %l\nOpStore %mine %old\nOpReturn"
+        ),
+    );
     let _ = body;
     let (out, _) = run_kernel_sized(&text, vec![0; 64], (0, 0), 16, 64).unwrap();
     assert_eq!(out[32], 120);
@@ -102,8 +143,17 @@ fn private_arrays_are_per_lane_and_bounded() {
     assert_eq!(error.rule(), Some(Rule::OutOfBounds), "{error}");
     assert!(error.to_string().contains("offset 32 of variable"), "{error}");
     let init = "%nul = OpConstantNull %arr\n";
-    let text = kernel(&format!("{types}{init}"), &with("%e = OpInBoundsAccessChain %pu %v %u3\n%r = OpLoad %uint %e\nOpStore %mine %r"));
-    let (out, _) = run_kernel(&text.replace("%v = OpVariable %parr Function", "%v = OpVariable %parr Function %nul"), vec![0; 64], 0, 0).unwrap();
+    let text = kernel(
+        &format!("{types}{init}"),
+        &with("%e = OpInBoundsAccessChain %pu %v %u3\n%r = OpLoad %uint %e\nOpStore %mine %r"),
+    );
+    let (out, _) = run_kernel(
+        &text.replace("%v = OpVariable %parr Function", "%v = OpVariable %parr Function %nul"),
+        vec![0; 64],
+        0,
+        0,
+    )
+    .unwrap();
     assert_eq!(out[0], 0);
     let (out, _) = run_kernel(&text, vec![0; 64], 0, 0).unwrap();
     assert_eq!(out[0], 0xffc0_dead, "fresh private memory holds a pattern");
@@ -145,7 +195,11 @@ fn linear_block_reads_and_writes() {
 fn constant_tables_and_local_arguments() {
     let types = "%arr = OpTypeArray %uint %u4\n%parr = OpTypePointer UniformConstant %arr\n%pu = OpTypePointer UniformConstant %uint
 %table = OpConstantComposite %arr %u9 %u7 %u5 %u3\n%t = OpVariable %parr UniformConstant %table\n";
-    check(types, "%i = OpBitwiseAnd %uint %l %u3\n%e = OpInBoundsAccessChain %pu %t %i\n%r = OpLoad %uint %e\nOpStore %mine %r", |l| 9 - 2 * (l % 4));
+    check(
+        types,
+        "%i = OpBitwiseAnd %uint %l %u3\n%e = OpInBoundsAccessChain %pu %t %i\n%r = OpLoad %uint %e\nOpStore %mine %r",
+        |l| 9 - 2 * (l % 4),
+    );
     let text = kernel("%plocal = OpTypePointer Workgroup %uint\n%fnl = OpTypeFunction %void %pg %plocal %uint %uint\n", &format!("{LANE}\n%a = OpInBoundsPtrAccessChain %plocal %in %l\nOpStore %a %l\n%b = OpInBoundsPtrAccessChain %plocal %in %p\n%r = OpLoad %uint %b\nOpStore %mine %r\nOpReturn"))
         .replace("OpFunction %void None %fn\n", "OpFunction %void None %fnl\n")
         .replace("%in = OpFunctionParameter %pg", "%in = OpFunctionParameter %plocal");

@@ -260,7 +260,9 @@ OpReturn",
 #[test]
 fn stores_use_the_load_layout_and_drop_what_is_outside() {
     // (esz, w, h, component bits, count): W16 one row per component, W8 two, 2B W32 packed pairs.
-    for (esz, w, h, bits, count) in [(4, 16, 8, 32, 8), (2, 16, 8, 16, 8), (4, 8, 4, 32, 2), (2, 32, 2, 32, 2)] {
+    for (esz, w, h, bits, count) in
+        [(4, 16, 8, 32, 8), (2, 16, 8, 16, 8), (4, 8, 4, 32, 2), (2, 32, 2, 32, 2)]
+    {
         let s = Surface { esz, width: 132, height: 5, pitch: 144 };
         for (x, y) in [(0, 0), (2, 1), (32, 3), (-2, -1), (200, 0)] {
             let got = store(&s, (w, h), (x, y), (bits, count));

@@ -47,7 +47,9 @@ fn text(case: &Case) -> String {
             let convert = match e {
                 "%ushort" => format!("%{name}{i} = OpUConvert %ushort %{name}w{i}"),
                 "%half" => {
-                    format!("%{name}h{i} = OpUConvert %ushort %{name}w{i}\n%{name}{i} = OpBitcast %half %{name}h{i}")
+                    format!(
+                        "%{name}h{i} = OpUConvert %ushort %{name}w{i}\n%{name}{i} = OpBitcast %half %{name}h{i}"
+                    )
                 }
                 "%float" => format!("%{name}{i} = OpBitcast %float %{name}w{i}"),
                 _ => format!("%{name}{i} = OpCopyObject %uint %{name}w{i}"),
@@ -167,7 +169,8 @@ fn tf32_reads_nineteen_bits() {
 fn integers_of_8_and_4_bits_sum_in_32() {
     for (case, bits, a_signed) in [(&S8, 8, true), (&U8S8, 8, false), (&S4, 4, true)] {
         let mut random = Random(99);
-        let mut table = |n: usize| (0..n).map(|_| random.next() as u32 & ((1 << bits) - 1)).collect::<Vec<_>>();
+        let mut table =
+            |n: usize| (0..n).map(|_| random.next() as u32 & ((1 << bits) - 1)).collect::<Vec<_>>();
         let (a, b) = (table(8 * 64), table(64 * 16));
         let (a, b) = (|m: u32, k: u32| a[(m * 64 + k) as usize], |k: u32, n: u32| b[(k * 16 + n) as usize]);
         let widen = |v: u32, signed: bool| {

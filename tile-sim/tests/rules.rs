@@ -59,7 +59,8 @@ fn the_unchanged_load_is_fine() {
 
 #[test]
 fn base_alignment() {
-    let moved = load("{base}", "%moved").replace("%xy = ", "%moved = OpInBoundsPtrAccessChain %pg %in %p\n%xy = ");
+    let moved =
+        load("{base}", "%moved").replace("%xy = ", "%moved = OpInBoundsPtrAccessChain %pg %in %p\n%xy = ");
     run(&moved, 16, 0).unwrap();
     breaks(run(&moved, 4, 0), Rule::BaseAlignment, NAME, "the base is 0x");
 }
@@ -104,7 +105,8 @@ fn coordinate_alignment() {
 fn operands_are_uniform() {
     let text = load("{y}", "%l");
     breaks(run(&text, 0, 0), Rule::Uniform, NAME, "y is 0x0 in lane 0 and 0x1 in lane 1");
-    let text = load("{width}", "%w").replace("%xy = ", "%l4 = OpIMul %uint %l %u4\n%w = OpIAdd %uint %u64 %l4\n%xy = ");
+    let text = load("{width}", "%w")
+        .replace("%xy = ", "%l4 = OpIMul %uint %l %u4\n%w = OpIAdd %uint %u64 %l4\n%xy = ");
     breaks(run(&text, 0, 0), Rule::Uniform, NAME, "the surface width");
     let text = load("{base}", "%b").replace("%xy = ", "%b = OpInBoundsPtrAccessChain %pg %in %l\n%xy = ");
     breaks(run(&text, 0, 0), Rule::Uniform, NAME, "the base address");
@@ -128,7 +130,8 @@ fn a_full_sub_group_is_needed() {
         "{LANE}\n%low = OpULessThan %bool %l %u8\nOpSelectionMerge %end None\nOpBranchConditional %low %then %end
 %then = OpLabel\n%d = OpSubgroupMatrixMultiplyAccumulateINTEL %v8float %u16 %za %zb %zc 12288\nOpBranch %end\n%end = OpLabel\nOpReturn"
     );
-    let nulls = "%za = OpConstantNull %v8ushort\n%zb = OpConstantNull %v8uint\n%zc = OpConstantNull %v8float\n";
+    let nulls =
+        "%za = OpConstantNull %v8ushort\n%zb = OpConstantNull %v8uint\n%zc = OpConstantNull %v8float\n";
     breaks(run(&kernel(nulls, &dpas), 0, 0), Rule::FullSubgroup, "OpSubgroupMatrixMultiply", "0x00ff");
 }
 
@@ -143,7 +146,10 @@ fn block_shapes_are_those_of_the_tables() {
     ] {
         breaks(run(&load(part, value), 0, 0), Rule::BlockShape, NAME, says);
     }
-    let store = load("", "").replace(&format!("{NAME} %u2 %u16 %u8 %u2 %in %u64 %u32 %u64 %xy %d"), "OpSubgroup2DBlockStoreINTEL %u2 %u16 %u8 %u2 %d %in %u64 %u32 %u64 %xy");
+    let store = load("", "").replace(
+        &format!("{NAME} %u2 %u16 %u8 %u2 %in %u64 %u32 %u64 %xy %d"),
+        "OpSubgroup2DBlockStoreINTEL %u2 %u16 %u8 %u2 %d %in %u64 %u32 %u64 %xy",
+    );
     breaks(run(&store, 0, 0), Rule::BlockShape, "OpSubgroup2DBlockStoreINTEL", "count 2");
     let transpose = load("", "").replace(NAME, "OpSubgroup2DBlockLoadTransposeINTEL");
     breaks(run(&transpose, 0, 0), Rule::BlockShape, "TransposeINTEL", "2-byte elements");
@@ -151,7 +157,9 @@ fn block_shapes_are_those_of_the_tables() {
 
 #[test]
 fn some_shapes_exist_on_some_hardware_only() {
-    let text = load("{w}", "%u32").replace(NAME, "OpSubgroup2DBlockLoadTransformINTEL").replace("%u8 %u2 %in", "%u8 %u1 %in");
+    let text = load("{w}", "%u32")
+        .replace(NAME, "OpSubgroup2DBlockLoadTransformINTEL")
+        .replace("%u8 %u2 %in", "%u8 %u1 %in");
     breaks(run(&text, 0, 0), Rule::BlockShape, "TransformINTEL", "on Pvc");
     let module = module(&text).unwrap();
     let mut memory = Memory::new();
@@ -177,14 +185,18 @@ fn rows_inside_the_surface_are_inside_the_allocation() {
     // Rows beyond the surface are never touched, whatever lies there.
     run(&text, 25, 32).unwrap();
     // A width rounded up beyond the last row's last byte is caught where a block reaches it.
-    let text = load("{width}", "%p").replace("%p %u32 %u64 %xy", "%p %q %w512 %xy").replace("%arr8 =", "%w512 = OpConstant %uint 512\n%arr8 =");
-    let last = text.replace("OpCompositeConstruct %v2uint %u0 %u0", "OpCompositeConstruct %v2uint %u232 %u24")
+    let text = load("{width}", "%p")
+        .replace("%p %u32 %u64 %xy", "%p %q %w512 %xy")
+        .replace("%arr8 =", "%w512 = OpConstant %uint 512\n%arr8 =");
+    let last = text
+        .replace("OpCompositeConstruct %v2uint %u0 %u0", "OpCompositeConstruct %v2uint %u232 %u24")
         .replace("%arr8 =", "%u232 = OpConstant %uint 232\n%u24 = OpConstant %uint 24\n%arr8 =");
     run(&last, 512, 32).unwrap();
     let short = run_kernel(&last, vec![0; (16 << 10) - 16], 512, 32).map(drop);
     breaks(short, Rule::OutOfBounds, NAME, "48 bytes at 0x");
     run_kernel(&last, vec![0; (16 << 10) - 16], 496, 32).unwrap();
-    let prefetch = load("{height}", "%p").replace(NAME, "OpSubgroup2DBlockPrefetchINTEL").replace(" %xy %d", " %xy");
+    let prefetch =
+        load("{height}", "%p").replace(NAME, "OpSubgroup2DBlockPrefetchINTEL").replace(" %xy %d", " %xy");
     run(&prefetch, 32, 0).unwrap();
     let far = prefetch.replace("OpCompositeConstruct %v2uint %u0 %u0", "OpCompositeConstruct %v2uint %u0 %q");
     breaks(run(&far, 1 << 20, 1 << 18), Rule::OutOfBounds, "OpSubgroup2DBlockPrefetchINTEL", "at 0x");
@@ -198,20 +210,29 @@ fn the_destination_holds_the_block() {
 
 #[test]
 fn per_lane_accesses_are_bounded_and_aligned() {
-    let body = format!("{LANE}\n%a = OpInBoundsPtrAccessChain %pg %in %p\n%v = OpLoad %uint %a\nOpStore %mine %v\nOpReturn");
+    let body = format!(
+        "{LANE}\n%a = OpInBoundsPtrAccessChain %pg %in %p\n%v = OpLoad %uint %a\nOpStore %mine %v\nOpReturn"
+    );
     run(&kernel("", &body), 4095, 0).unwrap();
     breaks(run(&kernel("", &body), 4096, 0), Rule::OutOfBounds, "OpLoad", "4 bytes at 0x");
     breaks(run(&kernel("", &body), u32::MAX, 0), Rule::OutOfBounds, "OpLoad", "4 bytes at 0x");
-    let odd = body.replace("%a = OpInBoundsPtrAccessChain %pg %in %p", "%b = OpBitcast %pg8 %in\n%c = OpInBoundsPtrAccessChain %pg8 %b %p\n%a = OpBitcast %pg %c");
+    let odd = body.replace(
+        "%a = OpInBoundsPtrAccessChain %pg %in %p",
+        "%b = OpBitcast %pg8 %in\n%c = OpInBoundsPtrAccessChain %pg8 %b %p\n%a = OpBitcast %pg %c",
+    );
     run(&kernel("", &odd), 4, 0).unwrap();
     breaks(run(&kernel("", &odd), 2, 0), Rule::Alignment, "OpLoad", "alignment 4");
     run(&kernel("", &odd.replace("OpLoad %uint %a", "OpLoad %uint %a Aligned 2")), 2, 0).unwrap();
-    let scatter = format!("{LANE}\n%b = OpBitcast %pg8 %out\n%i = OpIMul %uint %l %p\n%c = OpInBoundsPtrAccessChain %pg8 %b %i\n%a = OpBitcast %pg %c\nOpStore %a %l\nOpReturn");
+    let scatter = format!(
+        "{LANE}\n%b = OpBitcast %pg8 %out\n%i = OpIMul %uint %l %p\n%c = OpInBoundsPtrAccessChain %pg8 %b %i\n%a = OpBitcast %pg %c\nOpStore %a %l\nOpReturn"
+    );
     run(&kernel("", &scatter), 16, 0).unwrap();
     breaks(run(&kernel("", &scatter), 3, 0), Rule::Alignment, "OpStore", "alignment 4");
     breaks(run(&kernel("", &scatter), 32, 0), Rule::OutOfBounds, "OpStore", "4 bytes at 0x");
     // Lanes that are switched off may hold any address.
-    let guarded = format!("{LANE}\n%i = OpIMul %uint %l %p\n%a = OpInBoundsPtrAccessChain %pg %out %i\n%ok = OpULessThan %bool %i %u64\nOpSelectionMerge %end None\nOpBranchConditional %ok %then %end\n%then = OpLabel\nOpStore %a %l\nOpBranch %end\n%end = OpLabel\nOpReturn");
+    let guarded = format!(
+        "{LANE}\n%i = OpIMul %uint %l %p\n%a = OpInBoundsPtrAccessChain %pg %out %i\n%ok = OpULessThan %bool %i %u64\nOpSelectionMerge %end None\nOpBranchConditional %ok %then %end\n%then = OpLabel\nOpStore %a %l\nOpBranch %end\n%end = OpLabel\nOpReturn"
+    );
     run(&kernel("", &guarded), 10, 0).unwrap();
 }
 
@@ -250,12 +271,23 @@ fn built_ins_have_their_types() {
 fn capabilities_and_extensions_are_declared() {
     let without = |line: &str| load("", "").replace(&format!("{line}\n"), "");
     breaks(
-        run(&without("OpCapability Subgroup2DBlockIOINTEL").replace("OpCapability Subgroup2DBlockTransformINTEL\n", "").replace("OpCapability Subgroup2DBlockTransposeINTEL\n", ""), 0, 0),
+        run(
+            &without("OpCapability Subgroup2DBlockIOINTEL")
+                .replace("OpCapability Subgroup2DBlockTransformINTEL\n", "")
+                .replace("OpCapability Subgroup2DBlockTransposeINTEL\n", ""),
+            0,
+            0,
+        ),
         Rule::Capability,
         NAME,
         "needs Subgroup2DBlockIOINTEL",
     );
-    breaks(run(&without("OpExtension \"SPV_INTEL_2d_block_io\""), 0, 0), Rule::Extension, NAME, "SPV_INTEL_2d_block_io");
+    breaks(
+        run(&without("OpExtension \"SPV_INTEL_2d_block_io\""), 0, 0),
+        Rule::Extension,
+        NAME,
+        "SPV_INTEL_2d_block_io",
+    );
     for (line, says) in [
         ("OpCapability Int16", "Int16"),
         ("OpCapability Int8", "Int8"),
@@ -266,7 +298,8 @@ fn capabilities_and_extensions_are_declared() {
     ] {
         breaks(run(&without(line), 0, 0), Rule::Capability, "OpType", says);
     }
-    let transform = without("OpCapability Subgroup2DBlockTransformINTEL").replace(NAME, "OpSubgroup2DBlockLoadTransformINTEL");
+    let transform = without("OpCapability Subgroup2DBlockTransformINTEL")
+        .replace(NAME, "OpSubgroup2DBlockLoadTransformINTEL");
     breaks(run(&transform, 0, 0), Rule::Capability, "TransformINTEL", "Subgroup2DBlockTransformINTEL");
 }
 
@@ -276,8 +309,14 @@ fn what_the_simulator_does_not_know_is_unsupported_by_name() {
         error @ SimError::Unsupported { .. } => assert!(error.to_string().contains(says), "{error}"),
         other => panic!("{other}"),
     };
-    unsupported(kernel("", "%f = OpBitcast %float %p\n%g = OpExtInst %float %std lgamma %f\nOpReturn"), "lgamma");
-    unsupported(kernel("", "%x = OpGetKernelWorkGroupSize %uint %main %u0 %u1 %u1\nOpReturn"), "OpGetKernelWorkGroupSize");
+    unsupported(
+        kernel("", "%f = OpBitcast %float %p\n%g = OpExtInst %float %std lgamma %f\nOpReturn"),
+        "lgamma",
+    );
+    unsupported(
+        kernel("", "%x = OpGetKernelWorkGroupSize %uint %main %u0 %u1 %u1\nOpReturn"),
+        "OpGetKernelWorkGroupSize",
+    );
     unsupported(kernel("", "OpReturn").replace("SubgroupSize 16", "SubgroupSize 32"), "sub-group size 32");
     unsupported(kernel("", "OpReturn").replace("Physical64", "Physical32"), "memory model");
     unsupported(kernel("%x = OpTypeSampler\n", "OpReturn"), "OpTypeSampler");
@@ -322,7 +361,8 @@ fn launches_fit_the_kernel() {
         let error = try_it(entry, local, args).unwrap_err();
         assert!(matches!(error, SimError::Launch { .. }) && error.to_string().contains(says), "{error}");
     }
-    let text = kernel("", "OpReturn").replace("SubgroupSize 16", "SubgroupSize 16\nOpExecutionMode %main LocalSize 32 1 1");
+    let text = kernel("", "OpReturn")
+        .replace("SubgroupSize 16", "SubgroupSize 16\nOpExecutionMode %main LocalSize 32 1 1");
     let module = support::module(&text).unwrap();
     let launch = Launch { entry: "main", groups: [1, 1, 1], local: [16, 1, 1], args: &good };
     let error = run_with(&module, &mut Memory::new(), &launch, &Options::default()).unwrap_err();
@@ -336,5 +376,8 @@ fn entry_points_say_what_they_take() {
     let module = module(&format!("{PREAMBLE}{TYPES}%main = OpFunction %void None %fn\n%a = OpFunctionParameter %pg\n%b = OpFunctionParameter %pg\n%c = OpFunctionParameter %uint\n%d = OpFunctionParameter %uint\n%e = OpLabel\nOpReturn\nOpFunctionEnd\n")).unwrap();
     let (name, params) = module.entry_points().next().unwrap();
     assert_eq!(name, "main");
-    assert_eq!(params.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), "a pointer to global memory, a pointer to global memory, a 32-bit integer, a 32-bit integer");
+    assert_eq!(
+        params.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        "a pointer to global memory, a pointer to global memory, a 32-bit integer, a 32-bit integer"
+    );
 }

@@ -254,7 +254,8 @@ impl Assembler {
 /// If it is missing and `TILE_REQUIRE_TOOLS=1`, or if it rejects the text.
 pub fn assemble_with_tool(text: &str) -> Option<Vec<u32>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/bin");
-    let tool = std::path::Path::new(&std::env::var_os("TILE_TOOLS").unwrap_or(folder.into())).join("spirv-as");
+    let tool =
+        std::path::Path::new(&std::env::var_os("TILE_TOOLS").unwrap_or(folder.into())).join("spirv-as");
     if !tool.exists() {
         assert!(
             std::env::var_os("TILE_REQUIRE_TOOLS").is_none_or(|v| v != "1"),
