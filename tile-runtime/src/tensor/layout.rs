@@ -8,6 +8,7 @@
 use core::ops::{Bound, RangeBounds};
 
 use crate::error::TensorError;
+use crate::xe_surface::LIMIT;
 
 /// Sizes of a tensor: `[batch, depth, rows, cols]`.
 pub type Shape = [usize; 4];
@@ -100,7 +101,8 @@ impl TensorLayout {
         let too_large = || TensorError::TooLarge { shape, element_bytes };
         let row_bytes = shape[3].checked_mul(element_bytes).ok_or_else(too_large)?.max(1);
         let mut pitch_bytes = row_bytes.checked_next_multiple_of(LINE_BYTES).ok_or_else(too_large)?;
-        if pitch_bytes.is_multiple_of(CROWDED_STRIDE_BYTES) {
+        // A pitch beyond the largest one of a surface would cost more than it gains.
+        if pitch_bytes.is_multiple_of(CROWDED_STRIDE_BYTES) && pitch_bytes as u64 != LIMIT {
             pitch_bytes = pitch_bytes.checked_add(LINE_BYTES).ok_or_else(too_large)?;
         }
         TensorLayout::pitched(shape, pitch_bytes / element_bytes, element_bytes)
@@ -304,6 +306,14 @@ mod tests {
                 assert_eq!(layout.depth_stride() * element_bytes % LINE_BYTES, 0);
             }
         }
+    }
+
+    #[test]
+    fn the_widest_rows_of_a_surface_get_no_line_more() {
+        let pitch_bytes = |cols| TensorLayout::padded([1, 1, 2, cols], 2).expect("addressable").pitch() * 2;
+        assert_eq!(pitch_bytes(1 << 23), 1 << 24);
+        assert_eq!(pitch_bytes((1 << 23) - 31), 1 << 24);
+        assert_eq!(pitch_bytes(1 << 22), (1 << 23) + LINE_BYTES);
     }
 
     #[test]
