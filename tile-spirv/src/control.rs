@@ -118,7 +118,10 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    pub(crate) fn frame<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, LowerError>) -> Result<T, LowerError> {
+    pub(crate) fn frame<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, LowerError>,
+    ) -> Result<T, LowerError> {
         self.undo.push(vec![]);
         let result = f(self);
         for (value, old) in self.undo.pop().unwrap_or_default().into_iter().rev() {
@@ -155,12 +158,16 @@ impl<'a> Lowering<'a> {
                         .into_iter()
                         .filter(|&v| !matches!(self.get(v), Some(Value::Scalar(_))))
                         .collect();
-                    if missing.is_empty() {
-                        let id = self.lower_scalar(op)?;
-                        self.set(top, Value::Scalar(id));
-                        wanted.pop();
-                    } else {
-                        wanted.extend(missing);
+                    match &op.kind {
+                        _ if !missing.is_empty() => wanted.extend(missing),
+                        OpKind::OwnTile { global, tile, order } => {
+                            let ids = self.own_tile(*global, *tile, order)?;
+                            self.bind(&op.results, &ids);
+                        }
+                        _ => {
+                            let id = self.lower_scalar(op)?;
+                            self.set(top, Value::Scalar(id));
+                        }
                     }
                 }
             }
@@ -256,10 +263,6 @@ impl<'a> Lowering<'a> {
                 self.lower_for(op, (*lo, *hi, *step), inits, body)?;
             }
             OpKind::If { cond, then, otherwise } => return self.lower_if(op, *cond, then, otherwise),
-            OpKind::OwnTile { global, tile, order } => {
-                let ids = self.own_tile(*global, *tile, order)?;
-                self.bind(&op.results, &ids);
-            }
             OpKind::Load { global, at, form } => self.lower_load(op, *global, at, *form)?,
             OpKind::Prefetch { global, at, tile, peers } => {
                 self.lower_prefetch(*global, at, *tile, *peers)?
@@ -269,8 +272,9 @@ impl<'a> Lowering<'a> {
             OpKind::Mma { acc, a, b } => self.lower_mma(op, *acc, *a, *b)?,
             OpKind::Convert { tile } => self.lower_convert(op, *tile)?,
             OpKind::Scale { tile, by } => self.lower_scale(op, *tile, *by)?,
-            // Emitted when something needs them.
-            OpKind::Const(_)
+            // Scalars are emitted when something needs them.
+            OpKind::OwnTile { .. }
+            | OpKind::Const(_)
             | OpKind::Binary { .. }
             | OpKind::Unary { .. }
             | OpKind::Compare { .. }

@@ -168,3 +168,10 @@ pub fn noise(seed: u32, plane: u32, row: u32, col: u32) -> f32 {
     }
     (x & 0xFFFF) as f32 / 16384.0 - 2.0
 }
+
+impl Tensor {
+    /// The same memory with another shape, for a launch over another grid.
+    pub fn seen_as(&self, shape: Shape) -> Tensor {
+        Tensor { dtype: self.dtype, shape, address: self.address, pitch: self.pitch, stride: self.stride }
+    }
+}
