@@ -25,10 +25,15 @@ fn reference(a: View<'_, bf16>, b: View<'_, bf16>) -> Vec<f32> {
     let n = b.cols();
     let mut c = Vec::new();
     for (batch, depth) in (0..batches).flat_map(|b| (0..depths).map(move |d| (b, d))) {
-        for (row, col) in (0..m).flat_map(|r| (0..n).map(move |c| (r, c))) {
-            let x = |i| a.get(batch, depth, row, i).expect("inside").to_f32();
-            let y = |i| b.get(batch, depth, i, col).expect("inside").to_f32();
-            c.push((0..k).map(|i| x(i) * y(i)).sum());
+        let floats =
+            |row: Option<&[bf16]>| row.expect("inside").iter().map(|x| x.to_f32()).collect::<Vec<_>>();
+        let b_rows = (0..k).map(|i| floats(b.row(batch, depth, i))).collect::<Vec<_>>();
+        for row in 0..m {
+            let mut sums = vec![0.0f32; n];
+            for (x, y) in floats(a.row(batch, depth, row)).iter().zip(&b_rows) {
+                sums.iter_mut().zip(y).for_each(|(sum, y)| *sum += x * y);
+            }
+            c.extend(sums);
         }
     }
     c
