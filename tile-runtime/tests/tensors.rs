@@ -19,6 +19,7 @@ fn owned_memory_is_aligned_padded_and_has_slack() {
         // Without elements there is one plane of at least one row all the same.
         let rows_padding = rows.max(1) * tensor.pitch() - rows * cols;
         assert_eq!(tensor.padding().count(), rows_padding + 32, "64 bytes of slack");
+        assert_eq!(tensor.row(0, 0, 0).map(<[bf16]>::len), (rows > 0).then_some(cols));
         if let Some(row) = tensor.row(0, 0, 0) {
             assert_eq!(row.as_ptr().addr() % 64, 0);
         }

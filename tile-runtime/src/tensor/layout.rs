@@ -155,9 +155,9 @@ impl TensorLayout {
     /// The offset of the first element of row `(batch, depth, row)`, or `None` outside the shape.
     pub fn row_offset(&self, batch: usize, depth: usize, row: usize) -> Option<usize> {
         let inside = batch < self.shape[0] && depth < self.shape[1] && row < self.shape[2];
-        // An empty layout (no columns) may have huge strides over no memory.
-        (inside && !self.is_empty())
-            .then(|| batch * self.batch_stride + depth * self.depth_stride + row * self.pitch)
+        // Without columns there is nothing to point at, and huge strides may lead beyond any memory.
+        let offset = || batch * self.batch_stride + depth * self.depth_stride + row * self.pitch;
+        inside.then(|| if self.is_empty() { 0 } else { offset() })
     }
 
     /// The offset of the first element of every row, plane by plane.
