@@ -50,6 +50,8 @@ pub(crate) struct Block2d {
 
 /// Largest legal width, height and pitch: the message has 24-bit fields that hold the value minus 1.
 const LIMIT: u64 = 1 << 24;
+/// Bytes of one row of registers or private memory: a dword in each lane.
+const ROW: usize = 4 * LANES;
 /// Bytes that one load or store message can carry.
 const MESSAGE: usize = 4096;
 
@@ -226,6 +228,18 @@ impl Block2d {
         let mut out = [0; MESSAGE];
         let (w, h, esz) = (self.w as usize, self.h as usize, self.esz as usize);
         let pack = 4 / esz;
+        if esz == 2 {
+            // Row pairs stay in place: two rows of 16 bits become one row of dwords.
+            for (pair, out) in data.chunks_exact(4 * w).zip(out.chunks_exact_mut(4 * w)) {
+                let (low, high) = pair.split_at(2 * w);
+                let columns = low.chunks_exact(2).zip(high.chunks_exact(2));
+                for ((low, high), dword) in columns.zip(out.chunks_exact_mut(4)) {
+                    dword[..2].copy_from_slice(low);
+                    dword[2..].copy_from_slice(high);
+                }
+            }
+            return out;
+        }
         for (i, element) in data.chunks_exact(esz).enumerate() {
             let (block, inside) = (i / (w * h), i % (w * h));
             let (row, column) = (inside / w, inside % w);
@@ -259,6 +273,26 @@ impl Block2d {
         let size = component as usize;
         let count = per_block * self.c as usize;
         let offset = env.private_range(to, (count * size) as u64, u64::from(component))?;
+        // Whole dword rows, which almost every message is made of, are written as such.
+        let words = &mut env.private.words[(offset / 4) as usize..];
+        if offset.is_multiple_of(4) && block.is_multiple_of(ROW) && component == 4 {
+            for (word, row) in words.iter_mut().zip(data.chunks_exact(ROW)) {
+                for (cell, bytes) in word.iter_mut().zip(row.chunks_exact(4)) {
+                    *cell = little_endian(bytes) as u32;
+                }
+            }
+            return Ok(());
+        }
+        if offset.is_multiple_of(4) && block.is_multiple_of(ROW) && component == 2 {
+            for (word, row) in words.iter_mut().zip(data.chunks_exact(ROW)) {
+                let (low, high) = row.split_at(ROW / 2);
+                for ((cell, low), high) in word.iter_mut().zip(low.chunks_exact(2)).zip(high.chunks_exact(2))
+                {
+                    *cell = (little_endian(low) | little_endian(high) << 16) as u32;
+                }
+            }
+            return Ok(());
+        }
         for (b, bytes) in data.chunks_exact(block).enumerate() {
             for i in 0..per_block {
                 // A block of fewer than 16 components leaves 0 in the other lanes.
@@ -295,9 +329,7 @@ impl Block2d {
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
-    let mut whole = [0; 8];
-    whole[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(whole)
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 /// Which way a linear sub-group block message goes.

@@ -56,6 +56,10 @@ fn test(f: fn(f64) -> bool) -> (Op, Shape) {
     (Op::Predicate1(f), Shape::FloatToBool)
 }
 
+fn unordered(x: f64, y: f64) -> bool {
+    x.is_nan() || y.is_nan()
+}
+
 /// The remainder with the sign of the divisor.
 fn modulo(x: f64, y: f64) -> f64 {
     let r = x % y;
@@ -106,19 +110,19 @@ fn find(op: Spv) -> Option<(Op, Shape)> {
         Spv::FNegate => (Op::FNeg, Shape::Float),
         Spv::VectorTimesScalar => (Op::FMul, Shape::Scale),
         Spv::FOrdEqual => float(|x, y| x == y),
-        Spv::FOrdNotEqual | Spv::LessOrGreater => float(|x, y| x < y || x > y),
+        Spv::FOrdNotEqual | Spv::LessOrGreater => float(|x, y| x != y && !unordered(x, y)),
         Spv::FOrdLessThan => float(|x, y| x < y),
         Spv::FOrdLessThanEqual => float(|x, y| x <= y),
         Spv::FOrdGreaterThan => float(|x, y| x > y),
         Spv::FOrdGreaterThanEqual => float(|x, y| x >= y),
-        Spv::FUnordEqual => float(|x, y| !(x < y || x > y)),
+        Spv::FUnordEqual => float(|x, y| x == y || unordered(x, y)),
         Spv::FUnordNotEqual => float(|x, y| x != y),
-        Spv::FUnordLessThan => float(|x, y| x.is_nan() || y.is_nan() || x < y),
-        Spv::FUnordLessThanEqual => float(|x, y| x.is_nan() || y.is_nan() || x <= y),
-        Spv::FUnordGreaterThan => float(|x, y| x.is_nan() || y.is_nan() || x > y),
-        Spv::FUnordGreaterThanEqual => float(|x, y| x.is_nan() || y.is_nan() || x >= y),
-        Spv::Ordered => float(|x, y| !x.is_nan() && !y.is_nan()),
-        Spv::Unordered => float(|x, y| x.is_nan() || y.is_nan()),
+        Spv::FUnordLessThan => float(|x, y| unordered(x, y) || x < y),
+        Spv::FUnordLessThanEqual => float(|x, y| unordered(x, y) || x <= y),
+        Spv::FUnordGreaterThan => float(|x, y| unordered(x, y) || x > y),
+        Spv::FUnordGreaterThanEqual => float(|x, y| unordered(x, y) || x >= y),
+        Spv::Ordered => float(|x, y| !unordered(x, y)),
+        Spv::Unordered => float(unordered),
         Spv::IsNan => test(f64::is_nan),
         Spv::IsInf => test(f64::is_infinite),
         Spv::IsFinite => test(f64::is_finite),

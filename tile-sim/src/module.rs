@@ -204,6 +204,8 @@ fn global(context: &mut Context, inst: &dr::Instruction) -> Result<(), Fault> {
         Op::EntryPoint
         | Op::ExecutionMode
         | Op::MemberDecorate
+        | Op::DecorateString
+        | Op::MemberDecorateString
         | Op::DecorationGroup
         | Op::Source
         | Op::SourceContinued

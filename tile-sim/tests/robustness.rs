@@ -33,7 +33,7 @@ fn random_changes_never_panic() {
         let words = support::asm::assemble(text);
         let mut random = Random(0x9e37_79b9 + which as u64);
         let constants = constants(&words);
-        for round in 0..1500 {
+        for round in 0..800 {
             let mut mutant = words.clone();
             if round % 2 == 0 {
                 // Other numbers keep the module well-formed, so that running is tested, not parsing.
@@ -61,8 +61,8 @@ fn random_changes_never_panic() {
             }
         }
     }
-    println!("{parsed} of 4500 changed modules parsed, {ran} ran to their end");
-    assert!(parsed > 500 && ran > 100, "{parsed} parsed, {ran} ran: the changes are too rough to test much");
+    println!("{parsed} of 2400 changed modules parsed, {ran} ran to their end");
+    assert!(parsed > 300 && ran > 100, "{parsed} parsed, {ran} ran: the changes are too rough to test much");
 }
 
 /// Where the values of constants stand.
