@@ -5,7 +5,7 @@ mod support;
 mod tensor;
 
 use support::Gemm;
-use tensor::{Shape, Tensor, launch, noise, rounded};
+use tensor::{Ready, Shape, Tensor, launch, noise, rounded};
 use tile_ir::types::DType;
 use tile_sim::{Arg, Memory};
 
@@ -42,7 +42,7 @@ fn half_ulp(dtype: DType, v: f64) -> f64 {
     0.5 * 2f64.powi(exponent - fraction)
 }
 
-fn run(gemm: Gemm, module: &tile_spirv::Module, p: Problem) {
+fn run(gemm: Gemm, module: &Ready, p: Problem) {
     let mut memory = Memory::new();
     let shape = |rows, cols, x0, broadcast| Shape {
         batch: p.batch,
@@ -106,8 +106,8 @@ fn run(gemm: Gemm, module: &tile_spirv::Module, p: Problem) {
     }
 }
 
-fn lowered(gemm: Gemm) -> tile_spirv::Module {
-    tile_spirv::lower(&gemm.build()).expect("the GEMM lowers").remove(0)
+fn lowered(gemm: Gemm) -> Ready {
+    Ready::new(&tile_spirv::lower(&gemm.build()).expect("the GEMM lowers")[0])
 }
 
 /// A small instance, so that few elements cover every path.

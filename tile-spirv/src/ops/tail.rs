@@ -97,7 +97,10 @@ impl Lowering<'_> {
         let size = e.u32(LANES);
         let across = e.div(U32, distance, size);
         let zero = e.u32(0);
-        let across = e.select(U32, surface.wide, across, zero);
+        // A tile that begins beyond the last column has none of it; the distance would wrap around to it.
+        let starts_inside = e.compare(Inst::ULessThanEqual, first, surface.cols);
+        let has_last = e.both_true(surface.wide, starts_inside);
+        let across = e.select(U32, has_last, across, zero);
         let ty = layout.chunk();
         let picked = (0..layout.down())
             .map(|down| {

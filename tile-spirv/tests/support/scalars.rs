@@ -2,12 +2,11 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use crate::support::{Build, U32, tile};
-use crate::tensor::{Shape, Tensor, launch};
+use crate::tensor::{Ready, Shape, Tensor, launch};
 use tile_ir::ir::{Access, Coord, LoadForm, OpKind, Order, ParamId, Unit, ValueId};
 use tile_ir::scalar::{Binary, Const};
 use tile_ir::types::{DType, Role, ScalarType, Type};
 use tile_sim::{Arg, Memory};
-use tile_spirv::Module;
 
 /// Parts a result may have: a u64 is stored as four numbers of 16 bits, each of which f32 holds exactly.
 pub const PARTS: u32 = 4;
@@ -64,9 +63,9 @@ impl Show {
         }
     }
 
-    pub fn lower(self) -> (Module, u32) {
+    pub fn lower(self) -> (Ready, u32) {
         let shown = self.shown;
-        (tile_spirv::lower(&self.b.finish()).expect("lowers").remove(0), shown)
+        (Ready::new(&tile_spirv::lower(&self.b.finish()).expect("lowers")[0]), shown)
     }
 }
 
@@ -82,7 +81,7 @@ pub fn arg(value: Const) -> Arg {
 }
 
 /// Runs a showing kernel and returns the shown numbers.
-pub fn run(module: &Module, shown: u32, scalars: &[Arg]) -> Vec<f32> {
+pub fn run(module: &Ready, shown: u32, scalars: &[Arg]) -> Vec<f32> {
     let mut memory = Memory::new();
     let ones = Tensor::map(&mut memory, DType::F32, Shape::plain(8, 16), Some(&|_, _, _| 1.0));
     let out = Tensor::map(&mut memory, DType::F32, Shape::plain(8, 16 * shown), None);

@@ -136,23 +136,35 @@ impl Tensor {
     }
 }
 
+/// A module the simulator has read, to be launched many times.
+pub struct Ready {
+    module: tile_sim::Module,
+    entry: String,
+}
+
+impl Ready {
+    pub fn new(module: &Module) -> Ready {
+        let parsed = tile_sim::Module::parse(&module.words).expect("the simulator reads the words");
+        Ready { module: parsed, entry: module.entry.clone() }
+    }
+}
+
 /// Launches a module over the tiles of `output`.
 pub fn launch(
-    module: &Module,
+    ready: &Ready,
     memory: &mut Memory,
     output: &Tensor,
     tile: (u32, u32),
     subgroups: (u32, u32),
     args: &[Arg],
 ) -> Result<tile_sim::Counters, SimError> {
-    let parsed = tile_sim::Module::parse(&module.words)?;
     let s = output.shape;
     let groups = s.rows.div_ceil(tile.0).div_ceil(subgroups.0)
         * s.cols.div_ceil(tile.1).div_ceil(subgroups.1)
         * s.batch
         * s.depth;
     let local = [16 * subgroups.0 * subgroups.1, 1, 1];
-    tile_sim::run(&parsed, memory, &Launch { entry: &module.entry, groups: [groups, 1, 1], local, args })
+    tile_sim::run(&ready.module, memory, &Launch { entry: &ready.entry, groups: [groups, 1, 1], local, args })
 }
 
 /// A fixed pseudo-random value in about -2..2 for a place, the same in every run.
