@@ -35,6 +35,7 @@ const DEV_EDGES: &[(&str, &[&str])] = &[
     // What the lowering emits is executed where it is made. The other direction stays forbidden.
     ("tile-spirv", &["tile-sim"]),
     ("tile-front", &["tile-sim"]),
+    ("tile-macros", &["tile-std"]),
     ("tile-std", &["tile-sim"]),
     ("examples", &["tile-runtime"]),
     ("benches", &["tile-front", "tile-ir", "tile-runtime", "tile-sim", "tile-spirv", "tile-std"]),

@@ -77,7 +77,7 @@ pub fn gemm<
         return;
     }
     if PREFETCH {
-        for k in 0..ahead {
+        for k in 0..ahead.min(a.col_tiles(BK)) {
             prefetch_load_coop::<rt<A, BM, BK>>(a, [at.batch(), at.depth(), at.row(), k], Peers::Row);
             if TRANS_B {
                 prefetch_load_coop::<rt<A, BN, BK>>(b, [at.batch(), at.depth(), at.col(), k], Peers::Col);
