@@ -220,7 +220,7 @@ pub(crate) fn mma([m, n, k]: [usize; 3], c: &mut [f32], a: &[f32], b: &[f32]) {
 pub(crate) fn prefetch(start: *const u8, rows: usize, row_bytes: usize, pitch_bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         const LINE_BYTES: usize = 64;
         for row in 0..rows {
             let first = start.wrapping_add(row * pitch_bytes);
@@ -228,8 +228,10 @@ pub(crate) fn prefetch(start: *const u8, rows: usize, row_bytes: usize, pitch_by
             let mut at = first.wrapping_sub(first.addr() % LINE_BYTES);
             let end = first.wrapping_add(row_bytes);
             while at < end {
+                // Into L2, not L1: rows a power of two apart share L1 sets and would evict each other before
+                // their load (measured at a pitch of 4 KiB: 3 to 8 % of a GEMM).
                 // SAFETY: the instruction is in baseline x86-64 and faults on no address.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) };
                 at = at.wrapping_add(LINE_BYTES);
             }
         }

@@ -50,24 +50,51 @@ unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f3
                 *sum = _mm512_loadu_ps(c.at(r, v * LANES));
             }
         }
-        let rows: [*const f32; R] = core::array::from_fn(|r| a.at(r, 0));
-        let mut right = b.ptr;
-        for i in 0..k {
-            let mut vectors = [_mm512_setzero_ps(); V];
-            for (v, vector) in vectors.iter_mut().enumerate() {
-                *vector = _mm512_loadu_ps(right.add(v * LANES));
-            }
-            for (row, sums) in rows.iter().zip(&mut acc) {
-                let left = _mm512_set1_ps(*row.add(i));
-                for (sum, vector) in sums.iter_mut().zip(vectors) {
-                    *sum = _mm512_fmadd_ps(left, vector, *sum);
-                }
-            }
-            right = right.wrapping_add(b.pitch);
+        let (mut left, mut right) = (a, b);
+        let whole = k - k % UNROLL;
+        for _ in 0..whole / UNROLL {
+            steps::<R, V, UNROLL>(&mut acc, left, right);
+            left = left.from(0, UNROLL);
+            right = right.from(UNROLL, 0);
+        }
+        for _ in whole..k {
+            steps::<R, V, 1>(&mut acc, left, right);
+            left = left.from(0, 1);
+            right = right.from(1, 0);
         }
         for (r, row) in acc.iter().enumerate() {
             for (v, sum) in row.iter().enumerate() {
                 _mm512_storeu_ps(c.at(r, v * LANES), *sum);
+            }
+        }
+    }
+}
+
+/// Steps of K per turn of the loop: enough to hide the address arithmetic, which shares ports with the
+/// multiply-adds.
+const UNROLL: usize = 4;
+
+/// # Safety
+/// The CPU has the level's features; `a` is R x K, `b` K x 16V.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn steps<const R: usize, const V: usize, const K: usize>(
+    acc: &mut [[__m512; V]; R],
+    a: Src<f32>,
+    b: Src<f32>,
+) {
+    // SAFETY: all indices below are inside the shapes the caller promises.
+    unsafe {
+        for i in 0..K {
+            let mut vectors = [_mm512_setzero_ps(); V];
+            for (v, vector) in vectors.iter_mut().enumerate() {
+                *vector = _mm512_loadu_ps(b.at(i, v * LANES));
+            }
+            for (r, sums) in acc.iter_mut().enumerate() {
+                let left = _mm512_set1_ps(*a.at(r, i));
+                for (sum, vector) in sums.iter_mut().zip(vectors) {
+                    *sum = _mm512_fmadd_ps(left, vector, *sum);
+                }
             }
         }
     }
