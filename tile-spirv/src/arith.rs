@@ -128,7 +128,12 @@ impl Emit {
             Op::INotEqual => Some(x != y),
             _ => None,
         });
-        match folded {
+        let same = match op {
+            Op::IEqual if a == b => Some(true),
+            Op::INotEqual | Op::ULessThan | Op::UGreaterThan if a == b => Some(false),
+            _ => None,
+        };
+        match folded.or(same) {
             Some(v) => self.int(Ty::Bool, u64::from(v)),
             None => self.pure(op, Ty::Bool, &[a, b]),
         }

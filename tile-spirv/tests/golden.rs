@@ -1,0 +1,117 @@
+//! Compares the words of one small kernel per op with text that somebody read. `TILE_BLESS=1` writes the text anew.
+
+#[path = "support/corpus.rs"]
+mod corpus;
+mod support;
+#[path = "support/text.rs"]
+mod text;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use corpus::{Shown, gemms, samples};
+use text::Text;
+use tile_ir::ir::{LoadForm, Place};
+use tile_ir::scalar::{Binary, Compare, Unary};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+#[test]
+fn every_op_is_emitted_as_written_down() {
+    let bless = std::env::var_os("TILE_BLESS").is_some_and(|v| v == "1");
+    let (mut differ, mut expected) = (vec![], BTreeSet::new());
+    for sample in samples() {
+        let module = tile_spirv::lower(&sample.kernel).expect("every sample lowers").remove(0);
+        let text = Text::of(&module.words);
+        let text = match sample.shown {
+            Shown::Body => text.body(),
+            Shown::Factor => text.factor(),
+            Shown::Stored => text.stored(),
+        };
+        let file = folder().join(sample.op).join(format!("{}.spvasm", sample.variant));
+        expected.insert(file.clone());
+        if bless {
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("writable");
+            std::fs::write(&file, &text).expect("writable");
+        } else if std::fs::read_to_string(&file).unwrap_or_default() != text {
+            differ.push(format!("{}/{}:\n{text}", sample.op, sample.variant));
+        }
+    }
+    assert!(
+        differ.is_empty(),
+        "{} differ from tests/golden (TILE_BLESS=1 accepts):\n{}",
+        differ.len(),
+        differ.join("\n")
+    );
+    let mut found = BTreeSet::new();
+    for op in std::fs::read_dir(folder()).expect("the golden folder") {
+        for file in std::fs::read_dir(op.expect("readable").path()).expect("a folder per op") {
+            found.insert(file.expect("readable").path());
+        }
+    }
+    assert_eq!(found, expected, "golden files and samples must be the same set");
+}
+
+#[test]
+fn every_op_has_a_sample() {
+    let have: BTreeSet<&str> = samples().iter().map(|s| s.op).collect();
+    let mut want: BTreeSet<&str> = [
+        "const",
+        "cast",
+        "dim",
+        "own_tile",
+        "zeros",
+        "prefetch_load",
+        "prefetch_load_coop",
+        "store",
+        "mma",
+        "to",
+        "scale",
+        "for",
+        "if",
+    ]
+    .into();
+    want.extend(Binary::ALL.iter().map(|o| o.name()));
+    want.extend(Compare::ALL.iter().map(|o| o.name()));
+    want.extend(Unary::ALL.iter().map(|o| o.name()));
+    want.extend(Place::ALL.iter().map(|o| o.name()));
+    want.extend(LoadForm::ALL.iter().map(|o| o.name()));
+    assert_eq!(have, want);
+}
+
+#[test]
+fn equal_kernels_give_equal_words() {
+    for (name, gemm) in gemms() {
+        let (a, b) = (tile_spirv::lower(&gemm.build()), tile_spirv::lower(&gemm.build()));
+        assert_eq!(a.expect("lowers"), b.expect("lowers"), "{name}");
+    }
+    for (a, b) in samples().iter().zip(samples()) {
+        assert_eq!(tile_spirv::lower(&a.kernel), tile_spirv::lower(&b.kernel), "{} {}", a.op, a.variant);
+    }
+}
+
+#[test]
+fn a_module_declares_what_it_uses() {
+    use tile_spirv::Capability as C;
+    let module = |sample: &corpus::Sample| tile_spirv::lower(&sample.kernel).expect("lowers").remove(0);
+    for s in samples() {
+        let m = module(&s);
+        let has = |c: C| m.capabilities.contains(&c);
+        assert_eq!(
+            has(C::Subgroup2DBlockTransformINTEL),
+            matches!(s.op, "load_transform" | "mma"),
+            "{}",
+            s.op
+        );
+        assert_eq!(has(C::Subgroup2DBlockTransposeINTEL), s.op == "load_transpose", "{}", s.op);
+        let dpas = matches!(s.op, "load_transform" | "load_transpose" | "mma");
+        assert_eq!(has(C::SubgroupMatrixMultiplyAccumulateINTEL), dpas, "{}", s.op);
+        assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroup_matrix_multiply_accumulate"), dpas, "{}", s.op);
+        let bf16 = s.op == "to" && s.variant.contains("bf16") && s.variant != "bf16_bf16";
+        assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
+        let division = s.op == "div" && s.variant == "f32";
+        assert_eq!(m.options.len(), if division { 2 } else { 1 }, "{} {}", s.op, s.variant);
+    }
+}
