@@ -56,3 +56,8 @@ pub mod __private {
         ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View, ViewMut, launch,
     };
 }
+
+/// Runs the program of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
