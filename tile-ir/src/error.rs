@@ -114,6 +114,16 @@ codes! {
          16-bit types. The tile's element type is the tensor's.";
     ScaleType = "T032", "`.scale(s)` works on f32 tiles with an f32 factor.",
         "Scale the accumulator before converting it: `acc.scale(alpha).to::<bf16>()`. It would otherwise round twice.";
+    MapOperand = "T033", "An element-wise op takes operands that belong together element by element.",
+        "The right operand has the left one's type, or is an f32 scalar, or, beside a tile, an f32 vector along its rows (`PerRow`, one \
+         element per row) or columns (`PerCol`). Packed tiles have no element-wise ops: change the elements before packing.";
+    ReduceOperand = "T034", "A reduction takes a `Row` or `Acc` tile and gives an f32 vector of its rows or columns.",
+        "`row_max`, `row_min`, `row_sum`, `row_prod` give one element per row (`rv<f32, ROWS, PerRow>`), `col_max` and its kin one per \
+         column (`rv<f32, COLS, PerCol>`). A running value has the result's type.";
+    VectorLength = "T035", "The length of a vector is that of a tile's side: a multiple of 8 per row, of 16 per column.",
+        "A vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns.";
+    LoopExit = "T036", "`break` and `continue` stand in a loop.",
+        "They leave, or go on with, the innermost `for` or `while` around them.";
     Structure = "T090", "The compiler's own representation is well formed.",
         "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
 }

@@ -5,9 +5,14 @@
 //! *Guarantees* nothing by itself: `verify` turns a [`Kernel`] into a [`crate::verify::Verified`] one.
 //! *Not here*: typing rules of single ops (`ops`), lowering.
 
+mod parts;
+
+pub use parts::{Coord, Dim, LoadForm, Order, Peers, Place, Reduction, Unit};
+
 use crate::error::Span;
+use crate::map::{MapBinary, MapUnary};
 use crate::scalar::{Binary, Compare, Const, Unary};
-use crate::types::{DType, Role, ScalarType, Type};
+use crate::types::{Along, DType, ScalarType, Type};
 use core::fmt;
 
 /// A value: the result of an op, a parameter, or an argument of a region.
@@ -137,6 +142,20 @@ pub enum Exit {
     Yield(Vec<ValueId>),
     /// The kernel ends for this sub-group.
     Return,
+    /// The innermost loop ends; these are the values it carries.
+    Break(Vec<ValueId>),
+    /// The innermost loop goes on with its next iteration; these are the values it carries.
+    Continue(Vec<ValueId>),
+}
+
+impl Exit {
+    /// The values the exit hands on.
+    pub fn values(&self) -> &[ValueId] {
+        match self {
+            Exit::Yield(values) | Exit::Break(values) | Exit::Continue(values) => values,
+            Exit::Return => &[],
+        }
+    }
 }
 
 /// An op: what it does, the values it makes, where it was written.
@@ -148,167 +167,6 @@ pub struct Op {
     pub results: Vec<ValueId>,
     /// Where it was written.
     pub span: Span,
-}
-
-/// A dimension of a global.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dim {
-    /// Outer batch count.
-    Batch,
-    /// Inner batch count.
-    Depth,
-    /// Rows of a plane.
-    Rows,
-    /// Columns of a plane.
-    Cols,
-    /// Elements from one row to the next.
-    Pitch,
-}
-
-impl Dim {
-    /// Every dimension.
-    pub const ALL: &'static [Dim] = &[Dim::Batch, Dim::Depth, Dim::Rows, Dim::Cols, Dim::Pitch];
-
-    /// The method name in kernel source.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dim::Batch => "batch",
-            Dim::Depth => "depth",
-            Dim::Rows => "rows",
-            Dim::Cols => "cols",
-            Dim::Pitch => "pitch",
-        }
-    }
-}
-
-/// A fact about where the sub-group stands in its work-group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// Number of the sub-group, row by row.
-    Id,
-    /// Its row in the work-group's grid.
-    Row,
-    /// Its column in the work-group's grid.
-    Col,
-}
-
-impl Place {
-    /// Every fact.
-    pub const ALL: &'static [Place] = &[Place::Id, Place::Row, Place::Col];
-
-    /// The op's name in kernel source.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Place::Id => "subgroup_id",
-            Place::Row => "subgroup_row",
-            Place::Col => "subgroup_col",
-        }
-    }
-}
-
-/// The order in which work-groups walk over the tiles of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Row by row.
-    Linear,
-    /// In stacks of this many work-group columns, turning at both ends (keeps neighbours within a small
-    /// region of the cache).
-    Snake(ValueId),
-}
-
-/// The unit of a coordinate's row and column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// Multiples of the tile's rows and columns.
-    Tiles,
-    /// Elements.
-    Elements,
-}
-
-/// A position in a global. All four values are `u32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Coord {
-    /// Outer batch index; `None` is 0.
-    pub batch: Option<ValueId>,
-    /// Inner batch index; `None` is 0.
-    pub depth: Option<ValueId>,
-    /// Row, in `unit`.
-    pub row: ValueId,
-    /// Column, in `unit`.
-    pub col: ValueId,
-    /// What row and column count.
-    pub unit: Unit,
-}
-
-impl Coord {
-    /// The values of the coordinate.
-    pub fn values(&self) -> impl Iterator<Item = ValueId> {
-        [self.batch, self.depth, Some(self.row), Some(self.col)].into_iter().flatten()
-    }
-}
-
-/// The hardware form of a load; it fixes which role the tile can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LoadForm {
-    /// Plain: a `Row` tile, or `Acc` for f32.
-    Plain,
-    /// Packed while loading, from [K, N]: a `Vnni` tile.
-    Transform,
-    /// Transposed while loading, from [N, K]: a `VnniT` tile of shape K x N. Row and column of the
-    /// coordinate count tiles of N rows and K columns of the tensor.
-    Transpose,
-}
-
-impl LoadForm {
-    /// Every form.
-    pub const ALL: &'static [LoadForm] = &[LoadForm::Plain, LoadForm::Transform, LoadForm::Transpose];
-
-    /// The op's name in kernel source.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LoadForm::Plain => "load",
-            LoadForm::Transform => "load_transform",
-            LoadForm::Transpose => "load_transpose",
-        }
-    }
-
-    /// True when the form produces `role` for `dtype`.
-    pub const fn gives(self, role: Role, dtype: DType) -> bool {
-        match self {
-            LoadForm::Plain => {
-                matches!(role, Role::Row) || (matches!(role, Role::Acc) && matches!(dtype, DType::F32))
-            }
-            LoadForm::Transform => matches!(role, Role::Vnni) && dtype.size_bytes() == 2,
-            LoadForm::Transpose => matches!(role, Role::VnniT) && dtype.size_bytes() == 2,
-        }
-    }
-}
-
-/// Which sub-groups of a work-group share a cooperative prefetch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Peers {
-    /// Those in the same row of the work-group's grid (they use the same left operand).
-    Row,
-    /// Those in the same column (they use the same right operand).
-    Col,
-}
-
-impl Peers {
-    /// The name in kernel source.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Peers::Row => "Row",
-            Peers::Col => "Col",
-        }
-    }
-
-    /// How many sub-groups share, in a grid of `subgroups` (rows, cols).
-    pub const fn count(self, subgroups: (u32, u32)) -> u32 {
-        match self {
-            Peers::Row => subgroups.1,
-            Peers::Col => subgroups.0,
-        }
-    }
 }
 
 /// What an op does.
@@ -416,6 +274,83 @@ pub enum OpKind {
         /// The factor, `f32`.
         by: ValueId,
     },
+    /// A tile or vector with every element equal to an f32 scalar, rounded to the result's type.
+    Fill {
+        /// The value.
+        value: ValueId,
+    },
+    /// An element-wise op of one tile or vector, or of an f32 scalar, giving its type. 16-bit elements are computed in f32
+    /// and rounded once.
+    MapUnary {
+        /// The operation.
+        op: MapUnary,
+        /// Operand.
+        value: ValueId,
+    },
+    /// An element-wise op of two operands, giving the left operand's type. The right operand has the same type; or it is an
+    /// f32 scalar, used for every element; or, beside a tile, an f32 vector along its rows or columns, whose
+    /// element belongs to the row or column.
+    MapBinary {
+        /// The operation.
+        op: MapBinary,
+        /// Left operand, a tile or vector.
+        lhs: ValueId,
+        /// Right operand.
+        rhs: ValueId,
+    },
+    /// Reduces a tile along its columns (giving one f32 per row) or rows (one f32 per column). The order of
+    /// combination is fixed by the tile's shape: see `tile_ir::reduce`.
+    Reduce {
+        /// How elements combine.
+        how: Reduction,
+        /// What is left: `Rows` gives one element per row.
+        along: Along,
+        /// The tile.
+        tile: ValueId,
+        /// A running value to combine with, of the result's type.
+        running: Option<ValueId>,
+    },
+    /// Loads a vector from consecutive elements of one row of a global; elements outside the plane are 0. In tile units,
+    /// the row counts rows and the column counts vectors.
+    LoadVector {
+        /// The source.
+        global: ParamId,
+        /// Where.
+        at: Coord,
+    },
+    /// Reads one element of a global as an f32 scalar; 0 outside the plane.
+    LoadScalar {
+        /// The source.
+        global: ParamId,
+        /// Where, in elements.
+        at: Coord,
+    },
+    /// Replaces the elements at and after a column, or row, with a value: those whose index in the tile is not below
+    /// `keep`.
+    KeepFirst {
+        /// The tile.
+        tile: ValueId,
+        /// The index that is compared: `Cols` masks columns.
+        along: Along,
+        /// How many columns (rows) stay, `u32`.
+        keep: ValueId,
+        /// What the others become, `f32`.
+        fill: ValueId,
+    },
+    /// Keeps the elements on and below (`lower`) or on and above a diagonal; the others become `fill`. Element (r, c) of the
+    /// tile is compared by `row_start + r` and `col_start + c`.
+    Triangle {
+        /// The tile.
+        tile: ValueId,
+        /// True keeps `column <= row`, false keeps `column >= row`.
+        lower: bool,
+        /// Index of the tile's first row, `u32`.
+        row_start: ValueId,
+        /// Index of the tile's first column, `u32`.
+        col_start: ValueId,
+        /// What the others become, `f32`.
+        fill: ValueId,
+    },
     /// Runs the body for `lo`, `lo + step`, … below `hi`. Results are the carried values after the last run.
     For {
         /// First counter value; its type is the counter's (an integer type).
@@ -427,6 +362,15 @@ pub enum OpKind {
         /// Carried values before the first run.
         inits: Vec<ValueId>,
         /// Arguments: counter, then carried values. Yields the carried values.
+        body: Region,
+    },
+    /// Runs the body as long as the condition holds. Results are the carried values when it does not.
+    While {
+        /// Carried values before the first test.
+        inits: Vec<ValueId>,
+        /// Arguments: the carried values. Yields one `bool`.
+        cond: Region,
+        /// Arguments: the carried values. Yields the carried values.
         body: Region,
     },
     /// Runs one of two regions. Results are what that region yields.
@@ -460,7 +404,29 @@ impl OpKind {
             OpKind::Mma { .. } => "mma",
             OpKind::Convert { .. } => "to",
             OpKind::Scale { .. } => "scale",
+            OpKind::Fill { .. } => "fill",
+            OpKind::MapUnary { op, .. } => op.name(),
+            OpKind::MapBinary { op, .. } => op.name(),
+            OpKind::Reduce { along: Along::Rows, how, .. } => match how {
+                Reduction::Max => "row_max",
+                Reduction::Min => "row_min",
+                Reduction::Sum => "row_sum",
+                Reduction::Prod => "row_prod",
+            },
+            OpKind::Reduce { along: Along::Cols, how, .. } => match how {
+                Reduction::Max => "col_max",
+                Reduction::Min => "col_min",
+                Reduction::Sum => "col_sum",
+                Reduction::Prod => "col_prod",
+            },
+            OpKind::LoadVector { .. } => "load_vec",
+            OpKind::LoadScalar { .. } => "load_scalar",
+            OpKind::KeepFirst { along: Along::Cols, .. } => "keep_cols",
+            OpKind::KeepFirst { along: Along::Rows, .. } => "keep_rows",
+            OpKind::Triangle { lower: true, .. } => "tril",
+            OpKind::Triangle { lower: false, .. } => "triu",
             OpKind::For { .. } => "for",
+            OpKind::While { .. } => "while",
             OpKind::If { .. } => "if",
         }
     }
@@ -469,6 +435,7 @@ impl OpKind {
     pub fn regions(&self) -> Vec<&Region> {
         match self {
             OpKind::For { body, .. } => vec![body],
+            OpKind::While { cond, body, .. } => vec![cond, body],
             OpKind::If { then, otherwise, .. } => vec![then, otherwise],
             OpKind::Const(_)
             | OpKind::Binary { .. }
@@ -484,7 +451,15 @@ impl OpKind {
             | OpKind::Store { .. }
             | OpKind::Mma { .. }
             | OpKind::Convert { .. }
-            | OpKind::Scale { .. } => vec![],
+            | OpKind::Scale { .. }
+            | OpKind::Fill { .. }
+            | OpKind::MapUnary { .. }
+            | OpKind::MapBinary { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::LoadVector { .. }
+            | OpKind::LoadScalar { .. }
+            | OpKind::KeepFirst { .. }
+            | OpKind::Triangle { .. } => vec![],
         }
     }
 
@@ -503,11 +478,20 @@ impl OpKind {
             OpKind::Mma { acc, a, b } => vec![*acc, *a, *b],
             OpKind::Convert { tile } => vec![*tile],
             OpKind::Scale { tile, by } => vec![*tile, *by],
+            OpKind::Fill { value } | OpKind::MapUnary { value, .. } => vec![*value],
+            OpKind::MapBinary { lhs, rhs, .. } => vec![*lhs, *rhs],
+            OpKind::Reduce { tile, running, .. } => core::iter::once(*tile).chain(*running).collect(),
+            OpKind::LoadVector { at, .. } | OpKind::LoadScalar { at, .. } => at.values().collect(),
+            OpKind::KeepFirst { tile, keep, fill, .. } => vec![*tile, *keep, *fill],
+            OpKind::Triangle { tile, row_start, col_start, fill, .. } => {
+                vec![*tile, *row_start, *col_start, *fill]
+            }
             OpKind::For { lo, hi, inits, .. } => {
                 let mut all = vec![*lo, *hi];
                 all.extend(inits);
                 all
             }
+            OpKind::While { inits, .. } => inits.clone(),
             OpKind::If { cond, .. } => vec![*cond],
         }
     }

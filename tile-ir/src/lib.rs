@@ -36,6 +36,7 @@
 pub mod error;
 pub mod ir;
 pub mod legal;
+pub mod map;
 pub mod ops;
 mod print;
 pub mod scalar;

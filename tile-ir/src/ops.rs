@@ -4,8 +4,10 @@
 //! rule about its own operands and results holds, and then says which devices have what it needs.
 //! *Not here*: rules about where an op stands (`verify`).
 
+pub mod map;
 pub mod memory;
 pub mod mma;
+pub mod reduce;
 pub mod scalar;
 
 use crate::error::{Code, Diagnostic};
@@ -29,13 +31,22 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Cast { .. }
         | OpKind::Dim { .. }
         | OpKind::Place(_) => scalar::check(kernel, op),
-        OpKind::OwnTile { .. } | OpKind::Load { .. } | OpKind::Prefetch { .. } | OpKind::Store { .. } => {
-            memory::check(kernel, op)
-        }
+        OpKind::OwnTile { .. }
+        | OpKind::Load { .. }
+        | OpKind::Prefetch { .. }
+        | OpKind::Store { .. }
+        | OpKind::LoadVector { .. }
+        | OpKind::LoadScalar { .. } => memory::check(kernel, op),
+        OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. } => map::check(kernel, op),
+        OpKind::Reduce { .. } => reduce::check(kernel, op),
         OpKind::Zeros | OpKind::Mma { .. } | OpKind::Convert { .. } | OpKind::Scale { .. } => {
             mma::check(kernel, op)
         }
-        OpKind::For { .. } | OpKind::If { .. } => Ok(Device::ALL.to_vec()),
+        OpKind::For { .. } | OpKind::While { .. } | OpKind::If { .. } => Ok(Device::ALL.to_vec()),
     }
 }
 
@@ -78,6 +89,37 @@ pub fn check_shape(tile: TileType, op: &Op) -> Result<(), Diagnostic> {
         ));
     }
     Ok(())
+}
+
+/// Checks the size of a tile or vector; scalars have none.
+///
+/// # Errors
+/// [`Code::TileShape`] or [`Code::VectorLength`] with the size found.
+pub fn check_type(ty: Type, op: &Op) -> Result<(), Diagnostic> {
+    match ty {
+        Type::Tile(tile) => check_shape(tile, op),
+        Type::Scalar(_) => Ok(()),
+        Type::Vector(v) => {
+            // A vector along rows belongs to tiles of so many rows, one along columns to tiles of so many columns.
+            let unit = match v.along {
+                crate::types::Along::Rows => MMA_ROWS,
+                crate::types::Along::Cols => MMA_COLS,
+            };
+            if v.len == 0 || !v.len.is_multiple_of(unit) {
+                return Err(Diagnostic::new(
+                    Code::VectorLength,
+                    op.span,
+                    format!(
+                        "the length of a `{}` vector must be a multiple of {unit}; here `{v}` has {}",
+                        v.along.name(),
+                        v.len
+                    ),
+                    format!("use {} elements", v.len.div_ceil(unit).max(1) * unit),
+                ));
+            }
+            Ok(())
+        }
+    }
 }
 
 /// The tile type of an operand, or a structural complaint.

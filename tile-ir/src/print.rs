@@ -69,6 +69,8 @@ fn print_region(kernel: &Kernel, region: &Region, depth: usize, f: &mut fmt::For
     let indent = "  ".repeat(depth);
     match &region.exit {
         Exit::Return => writeln!(f, "{indent}return"),
+        Exit::Break(values) => writeln!(f, "{indent}break {}", list(values)),
+        Exit::Continue(values) => writeln!(f, "{indent}continue {}", list(values)),
         Exit::Yield(values) if values.is_empty() => Ok(()),
         Exit::Yield(values) => writeln!(f, "{indent}yield {}", list(values)),
     }
@@ -111,6 +113,20 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
             print_region(kernel, body, depth + 1, f)?;
             write!(f, "{indent}}}")?;
         }
+        OpKind::While { inits, cond, body } => {
+            write!(f, "while")?;
+            for (arg, init) in cond.args.iter().zip(inits) {
+                write!(f, " {arg}={init}")?;
+            }
+            f.write_str(" {\n")?;
+            print_region(kernel, cond, depth + 1, f)?;
+            writeln!(f, "{indent}}} do {} {{", list(&body.args))?;
+            print_region(kernel, body, depth + 1, f)?;
+            write!(f, "{indent}}}")?;
+        }
+        OpKind::LoadVector { global, at } | OpKind::LoadScalar { global, at } => {
+            write!(f, "{} {global} {}", op.kind.name(), coord(at))?;
+        }
         OpKind::If { cond, then, otherwise } => {
             writeln!(f, "if {cond} {{")?;
             print_region(kernel, then, depth + 1, f)?;
@@ -128,7 +144,13 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         | OpKind::Zeros
         | OpKind::Mma { .. }
         | OpKind::Convert { .. }
-        | OpKind::Scale { .. } => {
+        | OpKind::Scale { .. }
+        | OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. } => {
             f.write_str(op.kind.name())?;
             let operands = op.kind.operands();
             if !operands.is_empty() {

@@ -180,6 +180,58 @@ impl fmt::Display for TileType {
     }
 }
 
+/// Which line of a tile an element of a vector belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Along {
+    /// One element per row of a tile, such as the maxima of its rows.
+    Rows,
+    /// One element per column of a tile, such as a bias.
+    Cols,
+}
+
+impl Along {
+    /// Both encodings.
+    pub const ALL: &'static [Along] = &[Along::Rows, Along::Cols];
+
+    /// The marker in kernel source: the third argument of `rv`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Along::Rows => "PerRow",
+            Along::Cols => "PerCol",
+        }
+    }
+}
+
+/// The type of a register vector: `rv<dtype, len, along>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VectorType {
+    /// Element type.
+    pub dtype: DType,
+    /// Number of elements.
+    pub len: u32,
+    /// The lines of a tile the elements belong to.
+    pub along: Along,
+}
+
+impl VectorType {
+    /// Bytes the vector occupies in the registers of one sub-group: its elements lie across the lanes, in whole
+    /// registers of 16.
+    pub const fn register_bytes(self) -> u64 {
+        self.len.div_ceil(16) as u64 * 16 * self.dtype.size_bytes() as u64
+    }
+
+    /// Bytes the vector occupies on the host device.
+    pub const fn host_bytes(self) -> u64 {
+        self.len as u64 * 4
+    }
+}
+
+impl fmt::Display for VectorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rv<{}, {}, {}>", self.dtype, self.len, self.along.name())
+    }
+}
+
 /// The type of an IR value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
@@ -187,6 +239,8 @@ pub enum Type {
     Scalar(ScalarType),
     /// A register tile.
     Tile(TileType),
+    /// A register vector.
+    Vector(VectorType),
 }
 
 impl Type {
@@ -194,7 +248,42 @@ impl Type {
     pub const fn tile(self) -> Option<TileType> {
         match self {
             Type::Tile(t) => Some(t),
+            Type::Scalar(_) | Type::Vector(_) => None,
+        }
+    }
+
+    /// The vector type, if this is one.
+    pub const fn vector(self) -> Option<VectorType> {
+        match self {
+            Type::Vector(v) => Some(v),
+            Type::Scalar(_) | Type::Tile(_) => None,
+        }
+    }
+
+    /// The element type of a tile or vector.
+    pub const fn dtype(self) -> Option<DType> {
+        match self {
+            Type::Tile(t) => Some(t.dtype),
+            Type::Vector(v) => Some(v.dtype),
             Type::Scalar(_) => None,
+        }
+    }
+
+    /// Bytes in the registers of one sub-group that count against the budget; scalars do not.
+    pub const fn register_bytes(self) -> u64 {
+        match self {
+            Type::Tile(t) => t.register_bytes(),
+            Type::Vector(v) => v.register_bytes(),
+            Type::Scalar(_) => 0,
+        }
+    }
+
+    /// Bytes on the host device; scalars do not count.
+    pub const fn host_bytes(self) -> u64 {
+        match self {
+            Type::Tile(t) => t.host_bytes(),
+            Type::Vector(v) => v.host_bytes(),
+            Type::Scalar(_) => 0,
         }
     }
 
@@ -202,7 +291,7 @@ impl Type {
     pub const fn scalar(self) -> Option<ScalarType> {
         match self {
             Type::Scalar(s) => Some(s),
-            Type::Tile(_) => None,
+            Type::Tile(_) | Type::Vector(_) => None,
         }
     }
 }
@@ -212,6 +301,7 @@ impl fmt::Display for Type {
         match self {
             Type::Scalar(s) => s.fmt(f),
             Type::Tile(t) => t.fmt(f),
+            Type::Vector(v) => v.fmt(f),
         }
     }
 }

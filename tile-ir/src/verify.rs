@@ -57,6 +57,7 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
         defined: vec![false; kernel.values.len()],
         scope: vec![false; kernel.values.len()],
         owned: vec![],
+        loops: vec![],
         devices: Device::ALL.to_vec(),
         out: vec![],
     };
@@ -91,7 +92,7 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
         ));
         return Err(out);
     }
-    let host_tile_bytes = kernel.values.iter().filter_map(|t| t.tile()).map(|t| t.host_bytes()).sum();
+    let host_tile_bytes = kernel.values.iter().map(|t| t.host_bytes()).sum();
     let (grid, tile) = grid.expect("exactly one own_tile was checked above");
     let facts = Facts { grid, tile, devices, live_tile_bytes: peak.bytes, host_tile_bytes };
     Ok(Verified { kernel, facts })
@@ -118,6 +119,8 @@ struct Verifier<'a> {
     /// Values visible at the current point.
     scope: Vec<bool>,
     owned: Vec<Owned>,
+    /// Types carried by the loops around the current point, innermost last.
+    loops: Vec<Vec<Type>>,
     devices: Vec<Device>,
     out: Vec<Diagnostic>,
 }
@@ -201,10 +204,25 @@ impl<'a> Verifier<'a> {
                 mine.push(result);
             }
         }
+        let span = region.ops.last().map_or(Span::NONE, |o| o.span);
+        let yields = match &region.exit {
+            Exit::Break(_) | Exit::Continue(_) => match self.loops.last() {
+                Some(carried) => carried.clone(),
+                None => {
+                    self.report(
+                        Code::LoopExit,
+                        span,
+                        "`break` and `continue` stand in a loop; here there is none",
+                        "",
+                    );
+                    vec![]
+                }
+            },
+            Exit::Yield(_) | Exit::Return => yields.to_vec(),
+        };
         match &region.exit {
             Exit::Return => {}
-            Exit::Yield(values) => {
-                let span = region.ops.last().map_or(Span::NONE, |o| o.span);
+            Exit::Yield(values) | Exit::Break(values) | Exit::Continue(values) => {
                 let usable = self.all_usable(values, span);
                 let types: Vec<Type> = if usable {
                     values.iter().map(|&v| self.kernel.ty(v)).collect()
@@ -243,10 +261,26 @@ impl<'a> Verifier<'a> {
                 {
                     self.structure(op.span, "a `for` op is malformed".into());
                 }
-                if body.exit == Exit::Return {
-                    self.structure(op.span, "a loop body must yield".into());
+                self.check_loop_body(op, body, depth, &carried);
+            }
+            OpKind::While { inits, cond, body } => {
+                let carried: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
+                let types = |values: &[ValueId]| -> Vec<Type> {
+                    values.iter().filter_map(|v| self.kernel.values.get(v.0 as usize).copied()).collect()
+                };
+                if types(&cond.args) != carried
+                    || types(&body.args) != carried
+                    || types(&op.results) != carried
+                {
+                    self.structure(op.span, "a `while` op is malformed".into());
                 }
-                self.check_region(body, depth + 1, &carried);
+                if !matches!(cond.exit, Exit::Yield(_)) {
+                    self.structure(op.span, "a condition must yield".into());
+                }
+                let outer = core::mem::take(&mut self.loops);
+                self.check_region(cond, depth + 1, &[Type::Scalar(ScalarType::Bool)]);
+                self.loops = outer;
+                self.check_loop_body(op, body, depth, &carried);
             }
             OpKind::If { cond, then, otherwise } => {
                 if self.kernel.ty(*cond) != Type::Scalar(ScalarType::Bool) {
@@ -306,7 +340,42 @@ impl<'a> Verifier<'a> {
             | OpKind::Prefetch { .. }
             | OpKind::Mma { .. }
             | OpKind::Convert { .. }
-            | OpKind::Scale { .. } => self.check_rule(op),
+            | OpKind::Fill { .. }
+            | OpKind::MapUnary { .. }
+            | OpKind::MapBinary { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::LoadScalar { .. }
+            | OpKind::KeepFirst { .. }
+            | OpKind::Triangle { .. }
+            | OpKind::LoadVector { .. }
+            | OpKind::Scale { .. } => {
+                self.check_rule(op);
+                self.check_read(op);
+            }
+        }
+    }
+
+    fn check_loop_body(&mut self, op: &'a Op, body: &'a Region, depth: usize, carried: &[Type]) {
+        if body.exit == Exit::Return {
+            self.structure(op.span, "a loop body must yield".into());
+        }
+        self.loops.push(carried.to_vec());
+        self.check_region(body, depth + 1, carried);
+        self.loops.pop();
+    }
+
+    /// Reads of single elements and vectors have no owned form, so they do not read outputs.
+    fn check_read(&mut self, op: &Op) {
+        let (OpKind::LoadVector { global, .. } | OpKind::LoadScalar { global, .. }) = &op.kind else {
+            return;
+        };
+        if matches!(self.kernel.global(*global), Some((_, Access::Out))) && !self.kernel.unowned_stores {
+            self.report(
+                Code::LoadFromOutput,
+                op.span,
+                "an output is read only as the tile this sub-group owns; another sub-group may be writing these elements",
+                "pass the tensor as an input as well",
+            );
         }
     }
 
@@ -358,7 +427,8 @@ fn live_peak(kernel: &Kernel) -> Peak {
 }
 
 fn note_peak(kernel: &Kernel, live: &[bool], span: Span, peak: &mut Peak) {
-    let tiles = live.iter().enumerate().filter(|(_, on)| **on).filter_map(|(i, _)| kernel.values[i].tile());
+    let alive = live.iter().enumerate().filter(|(_, on)| **on).map(|(i, _)| kernel.values[i]);
+    let tiles = alive.filter(|t| t.register_bytes() > 0);
     let bytes: u64 = tiles.clone().map(|t| t.register_bytes()).sum();
     if bytes > peak.bytes {
         *peak = Peak { bytes, span, tiles: tiles.map(|t| t.to_string()).collect() };
@@ -372,15 +442,11 @@ fn reads_outside(region: &Region) -> Vec<ValueId> {
         inner.extend(&op.results);
         for nested in op.kind.regions() {
             inner.extend(&nested.args);
-            if let Exit::Yield(values) = &nested.exit {
-                reads.extend(values);
-            }
+            reads.extend(nested.exit.values());
         }
         reads.extend(op.kind.operands());
     });
-    if let Exit::Yield(values) = &region.exit {
-        reads.extend(values);
-    }
+    reads.extend(region.exit.values());
     reads.retain(|v| !inner.contains(v));
     reads
 }
@@ -388,7 +454,10 @@ fn reads_outside(region: &Region) -> Vec<ValueId> {
 /// Walks a region backwards; `live` holds what is alive after it and, on return, before it.
 fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Peak) {
     match &region.exit {
-        Exit::Yield(values) => values.iter().for_each(|v| live[v.0 as usize] = true),
+        // What lives after the loop lives at a `break` too; it is in `live` already, as are the next iteration's reads.
+        Exit::Yield(values) | Exit::Break(values) | Exit::Continue(values) => {
+            values.iter().for_each(|v| live[v.0 as usize] = true);
+        }
         Exit::Return => live.fill(false),
     }
     for op in region.ops.iter().rev() {
@@ -397,11 +466,12 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
         note_peak(kernel, &with_results, op.span, peak);
         op.results.iter().for_each(|v| live[v.0 as usize] = false);
         match &op.kind {
-            OpKind::For { body, .. } => {
-                let mut inside = live.to_vec();
-                reads_outside(body).iter().for_each(|v| inside[v.0 as usize] = true);
-                walk_live(kernel, body, &mut inside, peak);
-                reads_outside(body).iter().for_each(|v| live[v.0 as usize] = true);
+            OpKind::For { .. } | OpKind::While { .. } => {
+                let outside: Vec<ValueId> = op.kind.regions().into_iter().flat_map(reads_outside).collect();
+                outside.iter().for_each(|v| live[v.0 as usize] = true);
+                for region in op.kind.regions() {
+                    walk_live(kernel, region, &mut live.to_vec(), peak);
+                }
             }
             OpKind::If { then, otherwise, .. } => {
                 let mut before = live.to_vec();
@@ -426,6 +496,14 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
             | OpKind::Store { .. }
             | OpKind::Mma { .. }
             | OpKind::Convert { .. }
+            | OpKind::Fill { .. }
+            | OpKind::MapUnary { .. }
+            | OpKind::MapBinary { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::LoadScalar { .. }
+            | OpKind::KeepFirst { .. }
+            | OpKind::Triangle { .. }
+            | OpKind::LoadVector { .. }
             | OpKind::Scale { .. } => {}
         }
         op.kind.operands().iter().for_each(|v| live[v.0 as usize] = true);

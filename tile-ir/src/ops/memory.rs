@@ -41,6 +41,42 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             }))
         }
         OpKind::Store { global, tile, at } => one(check_store(kernel, op, *global, *tile, at)),
+        OpKind::LoadVector { global, at } => {
+            let Type::Vector(v) = result(kernel, op)? else {
+                return one(Err(Diagnostic::new(
+                    Code::UntypedSource,
+                    op.span,
+                    "`load_vec` gives a vector",
+                    "write its type: `let v: rv<T, LEN, PerCol> = ..`",
+                )));
+            };
+            one(global_of(kernel, op, *global).and_then(|(dtype, _)| {
+                check_coord(kernel, op, at)?;
+                if v.dtype != dtype {
+                    return Err(Diagnostic::new(
+                        Code::LoadForm,
+                        op.span,
+                        format!("a vector has the element type of its tensor; here `{v}` is loaded from `gl<{dtype}>`"),
+                        format!("write `rv<{dtype}, {}, {}>` and convert with `.to::<T>()`", v.len, v.along.name()),
+                    ));
+                }
+                super::check_type(Type::Vector(v), op)
+            }))
+        }
+        OpKind::LoadScalar { global, at } => {
+            let given = result(kernel, op)?;
+            one(global_of(kernel, op, *global).and_then(|_| check_coord(kernel, op, at)).and_then(|()| {
+                if given == Type::Scalar(ScalarType::F32) {
+                    return Ok(());
+                }
+                Err(Diagnostic::new(
+                    Code::Mismatch,
+                    op.span,
+                    format!("`load_scalar` gives f32, not {given}"),
+                    "",
+                ))
+            }))
+        }
         OpKind::Const(_)
         | OpKind::Binary { .. }
         | OpKind::Unary { .. }
@@ -52,6 +88,13 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Mma { .. }
         | OpKind::Convert { .. }
         | OpKind::Scale { .. }
+        | OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. }
+        | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => one(Err(Diagnostic::new(
             Code::Structure,

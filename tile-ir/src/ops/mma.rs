@@ -4,11 +4,13 @@ use super::{Checked, check_shape, how_to_get, result, tile_of};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind, ValueId};
 use crate::legal::{self, Device};
-use crate::types::{DType, Role, ScalarType, TileType, Type};
+use crate::types::{DType, Role, ScalarType, TileType, Type, VectorType};
 
 pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     let out = match result(kernel, op)? {
         Type::Tile(t) => t,
+        // `zeros` and `.to::<T>()` also make vectors.
+        Type::Vector(v) => return check_vector(kernel, op, v),
         Type::Scalar(s) => {
             return Err(vec![Diagnostic::new(
                 Code::Mismatch,
@@ -49,6 +51,15 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Load { .. }
         | OpKind::Prefetch { .. }
         | OpKind::Store { .. }
+        | OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::LoadVector { .. }
+        | OpKind::LoadScalar { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. }
+        | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => Ok(Device::ALL.to_vec()),
     }
@@ -139,4 +150,50 @@ fn check_convert(kernel: &Kernel, op: &Op, out: TileType, tile: ValueId) -> Resu
         ));
     }
     Ok(Device::ALL.to_vec())
+}
+
+/// The rules of `zeros` and `.to::<T>()` on vectors.
+fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
+    super::check_type(Type::Vector(out), op).map_err(|d| vec![d])?;
+    let fits = match &op.kind {
+        OpKind::Zeros => true,
+        OpKind::Convert { tile } => {
+            kernel.ty(*tile).vector().is_some_and(|from| (from.len, from.along) == (out.len, out.along))
+        }
+        OpKind::Scale { tile, by } => {
+            kernel.ty(*tile) == Type::Vector(out) && kernel.ty(*by) == Type::Scalar(ScalarType::F32)
+        }
+        OpKind::Const(_)
+        | OpKind::Binary { .. }
+        | OpKind::Unary { .. }
+        | OpKind::Compare { .. }
+        | OpKind::Cast { .. }
+        | OpKind::Dim { .. }
+        | OpKind::Place(_)
+        | OpKind::OwnTile { .. }
+        | OpKind::Load { .. }
+        | OpKind::Prefetch { .. }
+        | OpKind::Store { .. }
+        | OpKind::Mma { .. }
+        | OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::LoadVector { .. }
+        | OpKind::LoadScalar { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. }
+        | OpKind::While { .. }
+        | OpKind::For { .. }
+        | OpKind::If { .. } => false,
+    };
+    if fits {
+        return Ok(Device::ALL.to_vec());
+    }
+    Err(vec![Diagnostic::new(
+        Code::Conversion,
+        op.span,
+        format!("`{}` does not make `{out}` from its operand", op.kind.name()),
+        "a conversion keeps the length and the encoding of a vector",
+    )])
 }

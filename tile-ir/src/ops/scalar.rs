@@ -25,7 +25,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         },
         OpKind::Unary { op: what, value } => match kernel.ty(*value) {
             Type::Scalar(a) if what.takes(a) => a,
-            other @ (Type::Scalar(_) | Type::Tile(_)) => {
+            other @ (Type::Scalar(_) | Type::Tile(_) | Type::Vector(_)) => {
                 return fail(format!("`{}` is not defined on {other}", what.name()));
             }
         },
@@ -41,6 +41,15 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Mma { .. }
         | OpKind::Convert { .. }
         | OpKind::Scale { .. }
+        | OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::LoadVector { .. }
+        | OpKind::LoadScalar { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. }
+        | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => return fail(format!("`{}` is not a scalar op", op.kind.name())),
     };

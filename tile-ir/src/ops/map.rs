@@ -1,0 +1,127 @@
+//! Owns the typing rules of element-wise ops, fills and masks. What they compute is [`crate::map`].
+
+use super::{Checked, check_type, result};
+use crate::error::{Code, Diagnostic};
+use crate::ir::{Kernel, Op, OpKind};
+use crate::legal::Device;
+use crate::types::{Along, DType, Role, ScalarType, Type};
+
+/// Lists the forms of a right operand, for messages.
+const RIGHT: &str =
+    "the same type, an f32 scalar, or an f32 vector along the tile's rows (`PerRow`) or columns (`PerCol`)";
+
+pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
+    let out = result(kernel, op)?;
+    let fail = |code, message: String, help: &str| Err(vec![Diagnostic::new(code, op.span, message, help)]);
+    check_type(out, op).map_err(|d| vec![d])?;
+    if let Type::Tile(t) = out
+        && t.role.is_right_operand()
+        && !matches!(op.kind, OpKind::Fill { .. })
+    {
+        return fail(
+            Code::MapOperand,
+            format!("`{}` works on `Row` and `Acc` tiles; here the tile is `{t}`", op.kind.name()),
+            "change the elements before packing: load the tile with `load`",
+        );
+    }
+    let scalar = Type::Scalar(ScalarType::F32);
+    match &op.kind {
+        OpKind::Fill { value } => {
+            let packed = out.tile().is_some_and(|t| t.role == Role::VnniT);
+            if kernel.ty(*value) != scalar || out.dtype().is_none() || packed {
+                return fail(
+                    Code::MapOperand,
+                    format!("`fill` takes an f32 scalar and gives a tile or vector, not {out}"),
+                    "",
+                );
+            }
+        }
+        OpKind::MapUnary { op: what, value } => {
+            if kernel.ty(*value) != out || (out.dtype().is_none() && out != scalar) {
+                return fail(
+                    Code::MapOperand,
+                    format!(
+                        "`{}` works on tiles, vectors and f32 scalars; here on {}",
+                        what.name(),
+                        kernel.ty(*value)
+                    ),
+                    "convert an integer scalar with `as f32`",
+                );
+            }
+        }
+        OpKind::MapBinary { op: what, lhs, rhs } => {
+            let (lhs, rhs) = (kernel.ty(*lhs), kernel.ty(*rhs));
+            let fits = match (lhs, rhs) {
+                (a, b) if a == b => a.dtype().is_some(),
+                (Type::Tile(_) | Type::Vector(_), Type::Scalar(ScalarType::F32)) => true,
+                (Type::Tile(t), Type::Vector(v)) => {
+                    let needed = match v.along {
+                        Along::Rows => t.rows,
+                        Along::Cols => t.cols,
+                    };
+                    v.dtype == DType::F32 && v.len == needed
+                }
+                (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => false,
+            };
+            if lhs != out || !fits {
+                return fail(
+                    Code::MapOperand,
+                    format!("the right operand of `{}` has {RIGHT}; here {lhs} meets {rhs}", what.name()),
+                    "convert one side with `.to::<T>()`, or reduce or load a vector of the tile's size",
+                );
+            }
+        }
+        OpKind::KeepFirst { tile, keep, fill, .. } => {
+            let fits = kernel.ty(*tile) == out
+                && out.tile().is_some()
+                && kernel.ty(*keep) == Type::Scalar(ScalarType::U32)
+                && kernel.ty(*fill) == scalar;
+            if !fits {
+                return fail(
+                    Code::MapOperand,
+                    format!("`{}` takes a tile, a u32 and an f32", op.kind.name()),
+                    "",
+                );
+            }
+        }
+        OpKind::Triangle { tile, row_start, col_start, fill, .. } => {
+            let index = Type::Scalar(ScalarType::U32);
+            let fits = kernel.ty(*tile) == out
+                && out.tile().is_some()
+                && kernel.ty(*row_start) == index
+                && kernel.ty(*col_start) == index
+                && kernel.ty(*fill) == scalar;
+            if !fits {
+                return fail(
+                    Code::MapOperand,
+                    format!("`{}` takes a tile, two u32 and an f32", op.kind.name()),
+                    "",
+                );
+            }
+        }
+        OpKind::Const(_)
+        | OpKind::Binary { .. }
+        | OpKind::Unary { .. }
+        | OpKind::Compare { .. }
+        | OpKind::Cast { .. }
+        | OpKind::Dim { .. }
+        | OpKind::Place(_)
+        | OpKind::OwnTile { .. }
+        | OpKind::Zeros
+        | OpKind::Load { .. }
+        | OpKind::Prefetch { .. }
+        | OpKind::Store { .. }
+        | OpKind::Mma { .. }
+        | OpKind::Convert { .. }
+        | OpKind::Scale { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::LoadVector { .. }
+        | OpKind::LoadScalar { .. }
+        | OpKind::While { .. }
+        | OpKind::For { .. }
+        | OpKind::If { .. } => {
+            return fail(Code::Structure, format!("`{}` is not element-wise", op.kind.name()), "");
+        }
+    }
+    Ok(Device::ALL.to_vec())
+}
