@@ -135,6 +135,8 @@ pub struct TileRef {
     pub role: RoleRef,
     /// Where the type was written.
     pub span: Span,
+    /// The closing `>`.
+    pub close: Span,
 }
 
 /// A type as written on a `let`.
@@ -164,8 +166,6 @@ pub enum Stmt {
     Let {
         /// The variable.
         name: Ident,
-        /// True for `let mut`.
-        mutable: bool,
         /// The written type.
         ty: Option<TypeRef>,
         /// The value.
@@ -271,6 +271,8 @@ pub enum ExprKind {
         method: Method,
         /// The method's name as written.
         name: Ident,
+        /// The parentheses.
+        parens: Span,
     },
     /// A call of an op.
     Call(Box<Call>),
@@ -298,6 +300,10 @@ pub struct Call {
     pub name: Ident,
     /// Which op, with its arguments.
     pub op: CallOp,
+    /// The `&` of each argument that has one, in order.
+    pub borrows: Vec<Span>,
+    /// The parentheses.
+    pub parens: Span,
 }
 
 /// An op with its arguments.

@@ -22,6 +22,15 @@ pub enum Arg {
 }
 
 impl Arg {
+    /// The argument as written.
+    pub fn text(&self) -> String {
+        match self {
+            Arg::Name(ident) => ident.to_string(),
+            Arg::Size(v, _) => v.to_string(),
+            Arg::Flag(b, _) => b.to_string(),
+        }
+    }
+
     /// Where the argument was written.
     pub fn span(&self) -> Span {
         match self {
@@ -51,6 +60,11 @@ pub struct Attr {
     pub derives: Vec<(Ident, Expr)>,
     /// The crate that generated code names everything through.
     pub krate: Path,
+}
+
+/// The crate that generated code names everything through, unless the attribute says otherwise.
+pub fn default_crate() -> Path {
+    syn::parse_quote!(::tile_std)
 }
 
 impl Parse for Entry {
@@ -117,7 +131,7 @@ impl Parse for Entry {
 
 impl Parse for Attr {
     fn parse(input: ParseStream<'_>) -> syn::Result<Attr> {
-        let mut attr = Attr { entries: vec![], derives: vec![], krate: syn::parse_quote!(::tile_std) };
+        let mut attr = Attr { entries: vec![], derives: vec![], krate: default_crate() };
         while !input.is_empty() {
             if input.peek(Token![crate]) {
                 input.parse::<Token![crate]>()?;
@@ -167,7 +181,9 @@ pub fn parse_attr(tokens: TokenStream, diags: &mut Diags) -> Option<Attr> {
         Ok(attr) => attr,
         Err(error) => {
             for e in error {
-                diags.push(Code::Attribute, e.span(), e.to_string(), "");
+                let text = e.to_string();
+                let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+                diags.push(Code::Attribute, e.span(), message, help);
             }
             return None;
         }

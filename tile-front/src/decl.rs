@@ -22,8 +22,17 @@ pub fn path_name(path: &syn::Path) -> Option<&Ident> {
     path.segments.last().map(|s| &s.ident)
 }
 
-/// Reads the signature. The body is filled in by `parse`. `None` when the item cannot be a kernel at all.
-pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Option<Decl> {
+/// A type without the invisible group that a macro puts around `$ty`, and without parentheses.
+fn plain(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(g) => plain(&g.elem),
+        Type::Paren(p) => plain(&p.elem),
+        other => other,
+    }
+}
+
+/// Reads the signature. The body is filled in by `parse`. What is not of the language is reported and left out.
+pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Decl {
     let sig = &item.sig;
     let mut refuse = |span: Span, what: &str, help: &str| {
         diags.push(Code::Item, span, format!("a kernel is a plain function; {what}"), help);
@@ -78,14 +87,14 @@ pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Option<Decl> {
             }
         }
     }
-    Some(Decl {
+    Decl {
         name: sig.ident.clone(),
         is_unsafe: matches!(sig.safety, Safety::Unsafe(_)),
         generics,
         params,
         body: Block::default(),
         exprs: 0,
-    })
+    }
 }
 
 fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
@@ -121,21 +130,22 @@ fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
                         };
                     }
                 }
-                match bound {
-                    Some(bound) => {
-                        out.push(GenericParam { name: t.ident.clone(), kind: GenericKind::Type(bound) })
-                    }
-                    None => diags.push(
+                // A refused bound is reported above, as is a `where` clause.
+                if bound.is_none() && t.bounds.is_empty() && item.sig.generics.where_clause.is_none() {
+                    diags.push(
                         Code::Generics,
                         t.ident.span(),
                         format!("the type parameter `{}` needs the bound `Element` or `MmaInput`", t.ident),
                         format!("write `{}: Element`", t.ident),
-                    ),
+                    );
                 }
+                // What uses the parameter is not to be refused as well.
+                let kind = GenericKind::Type(bound.unwrap_or(Bound::Element));
+                out.push(GenericParam { name: t.ident.clone(), kind });
             }
             SynGeneric::Const(c) => {
                 let name = match &c.ty {
-                    Type::Path(p) => path_name(&p.path).map(|i| i.to_string()).unwrap_or_default(),
+                    Type::Path(p) => path_name(&p.path).map(ToString::to_string).unwrap_or_default(),
                     _ => String::new(),
                 };
                 let kind = match name.as_str() {
@@ -148,7 +158,7 @@ fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
                             "a const parameter of a kernel is `usize` or `bool`",
                             format!("write `const {}: usize`", c.ident),
                         );
-                        continue;
+                        GenericKind::Size
                     }
                 };
                 out.push(GenericParam { name: c.ident.clone(), kind });
@@ -160,8 +170,9 @@ fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
 
 fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<ParamType> {
     let help = "a parameter is `&gl<T>`, `&mut gl<T>`, or one of u32, i32, u64, f32, bool";
+    let ty = plain(ty);
     if let Type::Reference(r) = ty {
-        if let Type::Path(p) = &*r.elem
+        if let Type::Path(p) = plain(&r.elem)
             && let Some(segment) = p.path.segments.last()
             && segment.ident == "gl"
         {
@@ -209,6 +220,7 @@ fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> 
 
 /// Reads an element type.
 pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<DTypeRef> {
+    let ty = plain(ty);
     if let Type::Path(p) = ty
         && let Some(name) = path_name(&p.path)
     {
@@ -238,17 +250,24 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
 /// Reads a size in a type.
 pub fn parse_size(arg: &GenericArgument, generics: &[GenericParam], diags: &mut Diags) -> Option<SizeRef> {
     let name_of = |path: &syn::Path| path.get_ident().cloned();
-    let ident = match arg {
-        GenericArgument::Type(Type::Path(p)) => name_of(&p.path),
-        GenericArgument::Const(Expr::Path(p)) => name_of(&p.path),
-        GenericArgument::Const(Expr::Block(b)) => {
+    let value = match arg {
+        GenericArgument::Const(e) => Some(crate::parse::strip(e)),
+        _ => None,
+    };
+    let ident = match (arg, value) {
+        (GenericArgument::Type(ty), _) => match plain(ty) {
+            Type::Path(p) => name_of(&p.path),
+            _ => None,
+        },
+        (_, Some(Expr::Path(p))) => name_of(&p.path),
+        (_, Some(Expr::Block(b))) => {
             if let [syn::Stmt::Expr(Expr::Path(p), None)] = b.block.stmts.as_slice() {
                 name_of(&p.path)
             } else {
                 None
             }
         }
-        GenericArgument::Const(Expr::Lit(l)) => {
+        (_, Some(Expr::Lit(l))) => {
             if let Lit::Int(int) = &l.lit {
                 return match int.base10_parse::<u64>() {
                     Ok(v) => Some(SizeRef::Literal(v, int.span())),
@@ -285,7 +304,7 @@ pub fn parse_size(arg: &GenericArgument, generics: &[GenericParam], diags: &mut 
 
 /// Reads `rt<T, M, N, L>`.
 pub fn parse_tile(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<TileRef> {
-    let Type::Path(p) = ty else {
+    let Type::Path(p) = plain(ty) else {
         diags.push(Code::UntypedSource, ty.span(), "a tile type is written `rt<T, ROWS, COLS, ROLE>`", "");
         return None;
     };
@@ -300,9 +319,9 @@ pub fn parse_tile(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
         return None;
     }
     let span = segment.ident.span();
-    let args: Vec<&GenericArgument> = match &segment.arguments {
-        PathArguments::AngleBracketed(a) => a.args.iter().collect(),
-        PathArguments::None | PathArguments::Parenthesized(_) => vec![],
+    let (args, close): (Vec<&GenericArgument>, _) = match &segment.arguments {
+        PathArguments::AngleBracketed(a) => (a.args.iter().collect(), a.gt_token.span()),
+        PathArguments::None | PathArguments::Parenthesized(_) => (vec![], span),
     };
     if args.len() != 3 && args.len() != 4 {
         diags.push(
@@ -324,11 +343,12 @@ pub fn parse_tile(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
         None => Some(RoleRef { role: Role::Row, span }),
         Some(arg) => parse_role(arg, diags),
     };
-    Some(TileRef { dtype: dtype?, rows: rows?, cols: cols?, role: role?, span })
+    Some(TileRef { dtype: dtype?, rows: rows?, cols: cols?, role: role?, span, close })
 }
 
 fn parse_role(arg: &GenericArgument, diags: &mut Diags) -> Option<RoleRef> {
-    if let GenericArgument::Type(Type::Path(p)) = arg
+    if let GenericArgument::Type(ty) = arg
+        && let Type::Path(p) = plain(ty)
         && let Some(segment) = p.path.segments.last()
     {
         let span = segment.ident.span();
@@ -361,6 +381,7 @@ fn parse_role(arg: &GenericArgument, diags: &mut Diags) -> Option<RoleRef> {
 
 /// Reads the type written on a `let`.
 pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<TypeRef> {
+    let ty = plain(ty);
     if let Type::Path(p) = ty
         && let Some(segment) = p.path.segments.last()
     {

@@ -26,22 +26,6 @@ impl Diag {
         let help = if self.help.is_empty() { String::new() } else { format!("\n  help: {}", self.help) };
         format!("{} [{}]{help}\n  more: `cargo tile explain {}`", self.message, self.code, self.code)
     }
-
-    /// True when rustc is certain to report the same mistake, in its own words, on the executable copy of
-    /// the body: the ops' trait bounds and argument types state these rules.
-    pub fn rustc_reports(&self) -> bool {
-        matches!(
-            self.code,
-            Code::OperandRole
-                | Code::InnerDim
-                | Code::OperandType
-                | Code::Conversion
-                | Code::ScaleType
-                | Code::StoreShape
-                | Code::LoadForm
-                | Code::Mismatch
-        )
-    }
 }
 
 /// Collects errors.
@@ -58,10 +42,15 @@ impl Diags {
     }
 
     /// Adds an error unless the same rule was already reported at the same place (another instance of the
-    /// kernel breaks it too; the first one is the one shown).
+    /// kernel breaks it too; the first one is the one shown), or is about the same tile type, whose every use
+    /// breaks it.
     pub fn add(&mut self, diag: Diag) {
-        let place = |d: &Diag| (d.code, format!("{:?}", d.span));
-        if !self.list.iter().any(|d| place(d) == place(&diag)) {
+        let place = |d: &Diag| format!("{:?}", d.span);
+        let same = |d: &Diag| {
+            let type_again = d.code == Code::TileShape && d.message == diag.message;
+            d.code == diag.code && (type_again || place(d) == place(&diag))
+        };
+        if !self.list.iter().any(same) {
             self.list.push(diag);
         }
     }
@@ -76,18 +65,17 @@ impl Diags {
         &self.list
     }
 
-    /// Moves all errors of another collector into this one.
-    pub fn append(&mut self, other: Diags) {
-        for diag in other.list {
-            self.add(diag);
-        }
+    /// Adds the errors of one more instance: those of rules that no instance before it breaks, since most likely it
+    /// breaks the others for the same reason.
+    pub fn append_instance(&mut self, list: Vec<Diag>) {
+        let known: Vec<Code> = self.list.iter().map(|d| d.code).collect();
+        list.into_iter().filter(|d| !known.contains(&d.code)).for_each(|d| self.add(d));
     }
 
-    /// The `compile_error!` items to emit: all errors, except those rustc is certain to report when
-    /// `rustc_checks` says that the executable copy is emitted too.
-    pub fn compile_errors(&self, rustc_checks: bool) -> TokenStream {
+    /// The `compile_error!` items to emit, one per error.
+    pub fn compile_errors(&self) -> TokenStream {
         let mut out = TokenStream::new();
-        for diag in self.list.iter().filter(|d| !(rustc_checks && d.rustc_reports())) {
+        for diag in &self.list {
             let text = diag.text();
             out.extend(quote_spanned! { diag.span => ::core::compile_error! { #text } });
         }

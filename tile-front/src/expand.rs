@@ -6,11 +6,12 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{ItemFn, Visibility};
 
 use crate::ast::{Decl, GenericKind, GenericParam, ParamType};
 use crate::instance::{Binding, Value};
-use crate::print::{Printer, context, scalar_path};
+use crate::print::{Printer, context, parens, scalar_path};
 use tile_ir::types::{DType, ScalarType};
 use tile_ir::verify::Verified;
 use tile_spirv::Module;
@@ -35,7 +36,7 @@ pub struct Expansion<'a> {
     pub attr: String,
     /// Prints types and the body.
     pub printer: Printer<'a>,
-    /// The instances; empty when the kernel has errors.
+    /// The instances.
     pub compiled: &'a [Compiled],
     /// Names of the derived sizes.
     pub derived: &'a [Ident],
@@ -63,10 +64,26 @@ impl Expansion<'_> {
         quote!(#(#params),*)
     }
 
-    /// `fn body`, the executable copy.
+    /// `fn body`, the executable copy. Its signature stands at the user's tokens, for what rustc suggests to add.
     pub fn body(&self) -> TokenStream {
         let private = self.printer.private;
-        let generics = self.generics(|_| true);
+        let sig = &self.item.sig;
+        let generics = self.decl.generics.iter().zip(&sig.generics.params).map(|(g, written)| {
+            let name = &g.name;
+            match (g.kind, written) {
+                (GenericKind::Type(bound), syn::GenericParam::Type(t)) => {
+                    let span = t.bounds.first().map_or(name.span(), |b| b.span());
+                    let (path, bound) = (self.printer.at_token(span), Ident::new(bound.name(), span));
+                    quote_spanned!(span => #name: #path::#bound)
+                }
+                (GenericKind::Type(_) | GenericKind::Size | GenericKind::Flag, _) => {
+                    let ty = if g.kind == GenericKind::Flag { quote!(bool) } else { quote!(usize) };
+                    quote!(const #name: ::core::primitive::#ty)
+                }
+            }
+        });
+        let close = sig.generics.gt_token.map_or(Span::call_site(), |t| t.span());
+        let close = quote_spanned!(close => >);
         let cx = context();
         let params = self.decl.params.iter().map(|p| {
             let name = &p.name;
@@ -78,21 +95,43 @@ impl Expansion<'_> {
                 }
                 ParamType::Scalar(ty) => {
                     let ty = scalar_path(*ty, name.span());
-                    quote!(#name: #ty)
+                    let mutable = quote_spanned!(name.span() => mut);
+                    quote!(#mutable #name: #ty)
                 }
             }
         });
+        let params = parens(quote!(#cx: &#private::Cx, #(#params),*), sig.paren_token.span.join());
         let block = self.printer.block(&self.decl.body);
         let unsafety = self.decl.is_unsafe.then(|| quote!(unsafe));
-        quote! { #unsafety fn body<#generics>(#cx: &#private::Cx, #(#params),*) #block }
+        quote! { #unsafety fn body < #(#generics),* #close #params #block }
     }
 
     /// The whole generated module.
     pub fn module(&self) -> TokenStream {
+        let (body, instances) = (self.body(), self.instances(self.impls()));
+        self.wrap(quote!(#body #instances))
+    }
+
+    /// The module of a kernel with errors: every launch type-checks, so that no caller is reported too. Nothing if
+    /// the signature is not understood, for then its launchers are not known.
+    pub fn broken_module(&self) -> TokenStream {
+        let sig = &self.item.sig;
+        if self.decl.params.len() != sig.inputs.len() || self.decl.generics.len() != sig.generics.params.len()
+        {
+            return TokenStream::new();
+        }
+        let listed = |g: &GenericParam| !self.is_derived(g);
+        let params = self.generics(listed);
+        let names = self.decl.generics.iter().filter(|g| listed(g)).map(|g| &g.name);
+        let any = quote! {
+            impl<#params> Compiled<#(#names),*> for Kernel { const INDEX: ::core::primitive::usize = 0; }
+        };
+        self.wrap(self.instances(any))
+    }
+
+    fn wrap(&self, content: TokenStream) -> TokenStream {
         let name = &self.decl.name;
         let vis = &self.item.vis;
-        let body = self.body();
-        let instances = if self.compiled.is_empty() { TokenStream::new() } else { self.instances() };
         let list: Vec<&str> = self.compiled.iter().map(|c| c.binding.name.as_str()).collect();
         let doc = format!(
             "Launchers and instances of the kernel `{name}`.\n\nCompiled instances: {}.",
@@ -100,12 +139,33 @@ impl Expansion<'_> {
         );
         quote! {
             #[doc = #doc]
-            #[allow(dead_code, unused, unsafe_op_in_unsafe_fn, clippy::all, clippy::pedantic, clippy::undocumented_unsafe_blocks)]
+            #[allow(
+                dead_code,
+                unused,
+                unused_qualifications,
+                unused_results,
+                trivial_casts,
+                trivial_numeric_casts,
+                missing_debug_implementations,
+                missing_copy_implementations,
+                unsafe_op_in_unsafe_fn,
+                clippy::all,
+                clippy::pedantic,
+                clippy::undocumented_unsafe_blocks
+            )]
             #vis mod #name {
-                #body
-                #instances
+                #content
             }
         }
+    }
+
+    /// One `impl` per compiled instance.
+    fn impls(&self) -> TokenStream {
+        let impls = self.compiled.iter().enumerate().map(|(i, c)| {
+            let values = c.binding.listed.iter().map(|v| self.value(v));
+            quote! { impl Compiled<#(#values),*> for Kernel { const INDEX: ::core::primitive::usize = #i; } }
+        });
+        quote!(#(#impls)*)
     }
 
     fn value(&self, v: &Value) -> TokenStream {
@@ -147,12 +207,12 @@ impl Expansion<'_> {
         quote!(#private::ScalarType::#variant)
     }
 
-    fn instances(&self) -> TokenStream {
+    fn instances(&self, impls: TokenStream) -> TokenStream {
         let private = self.printer.private;
         let name = self.decl.name.to_string();
         let (attr, source) = (&self.attr, self.source());
         let infos = self.compiled.iter().map(|c| self.info(c));
-        let (compiled_trait, launchers) = (self.compiled_trait(), self.launchers());
+        let (compiled_trait, launchers) = (self.compiled_trait(impls), self.launchers());
         quote! {
             /// The kernel with its source and every compiled instance.
             pub static KERNEL: #private::KernelInfo = #private::KernelInfo {
@@ -272,7 +332,7 @@ impl Expansion<'_> {
     }
 
     /// The trait that only compiled instances implement.
-    fn compiled_trait(&self) -> TokenStream {
+    fn compiled_trait(&self, impls: TokenStream) -> TokenStream {
         let listed: Vec<&GenericParam> = self.decl.generics.iter().filter(|g| !self.is_derived(g)).collect();
         let name = &self.decl.name;
         let shown: Vec<String> = listed
@@ -287,10 +347,6 @@ impl Expansion<'_> {
         let note = format!("compiled instances: {}", have.join(", "));
         let help = "add the missing one to `#[tile_kernel(instances(..))]`, or use one of these";
         let params = self.generics(|g| !self.is_derived(g));
-        let impls = self.compiled.iter().enumerate().map(|(i, c)| {
-            let values = c.binding.listed.iter().map(|v| self.value(v));
-            quote! { impl Compiled<#(#values),*> for Kernel { const INDEX: ::core::primitive::usize = #i; } }
-        });
         quote! {
             /// Names the kernel in bounds: `Kernel: Compiled<..>` says that an instance was compiled.
             pub struct Kernel;
@@ -300,7 +356,7 @@ impl Expansion<'_> {
                 /// Position in `INSTANCES`.
                 const INDEX: ::core::primitive::usize;
             }
-            #(#impls)*
+            #impls
         }
     }
 
@@ -347,6 +403,9 @@ impl Expansion<'_> {
                 }
             })
             .collect();
+        // Not to collide with the kernel's parameters, which may have these names.
+        let hidden = |name: &str| Ident::new(name, Span::mixed_site());
+        let (device, instance, options) = (hidden("device"), hidden("instance"), hidden("options"));
         let name = &self.decl.name;
         let doc = format!(
             "Launches the instance of `{name}` with these generic arguments and waits for it. The grid follows from the \
@@ -359,24 +418,24 @@ impl Expansion<'_> {
         quote! {
             #[doc = #doc]
             pub #unsafety fn launch<'a, #all>(
-                device: &#private::Device,
+                #device: &#private::Device,
                 #(#params),*
             ) -> ::core::result::Result<#private::Report, #private::LaunchError>
             where
                 Kernel: Compiled<#(#names),*>,
             {
-                let instance = &INSTANCES[<Kernel as Compiled<#(#names),*>>::INDEX];
-                #private::launch(device, instance, &mut [#(#args),*], &#private::LaunchOptions::default())
+                let #instance = &INSTANCES[<Kernel as Compiled<#(#names),*>>::INDEX];
+                #private::launch(#device, #instance, &mut [#(#args),*], &#private::LaunchOptions::default())
             }
 
             #[doc = #doc_with]
             pub #unsafety fn launch_with<'a, #types>(
-                device: &#private::Device,
-                instance: &'static #private::InstanceInfo,
-                options: &#private::LaunchOptions<'_>,
+                #device: &#private::Device,
+                #instance: &'static #private::InstanceInfo,
+                #options: &#private::LaunchOptions<'_>,
                 #(#params),*
             ) -> ::core::result::Result<#private::Report, #private::LaunchError> {
-                #private::launch(device, instance, &mut [#(#args),*], options)
+                #private::launch(#device, #instance, &mut [#(#args),*], #options)
             }
         }
     }
@@ -386,5 +445,17 @@ impl Expansion<'_> {
 pub fn keep_item(item: &ItemFn) -> TokenStream {
     let span = item.sig.ident.span();
     let allow = quote_spanned! { span => #[allow(dead_code, unsafe_op_in_unsafe_fn, clippy::all)] };
+    quote! { #allow #item }
+}
+
+/// Wraps the user's function for a kernel with errors: rustc sees the signature only, since it would report the
+/// same mistakes in other words; the editor sees the body as well.
+pub fn keep_unchecked(item: &ItemFn) -> TokenStream {
+    let span = item.sig.ident.span();
+    let allow = quote_spanned! { span => #[allow(unused, unexpected_cfgs, clippy::all)] };
+    let mut item = item.clone();
+    let block = &item.block;
+    let content = quote! { #[cfg(rust_analyzer)] #block loop {} };
+    item.block.stmts = vec![syn::Stmt::Expr(syn::Expr::Verbatim(content), None)];
     quote! { #allow #item }
 }

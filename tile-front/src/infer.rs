@@ -10,85 +10,14 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{Block, DTypeRef, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TileRef, TypeRef};
+use crate::ast::{Block, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
 use crate::diag::Diags;
 use crate::instance::Binding;
+use crate::value::{SymTile, SymType, Val, Var, Want, sym_tile, value_id};
 use tile_ir::error::{Code, Span};
 use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
 use tile_ir::scalar::{Binary, Const, Unary, casts};
-use tile_ir::types::{Role, ScalarType, TileType, Type};
-
-/// A tile's type as written, in terms of the kernel's generic parameters.
-#[derive(Clone, Debug)]
-pub struct SymTile {
-    /// Element type.
-    pub dtype: DTypeRef,
-    /// Rows.
-    pub rows: SizeRef,
-    /// Columns.
-    pub cols: SizeRef,
-    /// Role.
-    pub role: Role,
-}
-
-/// A predicted type, from which a witness is made.
-#[derive(Clone, Debug)]
-pub enum SymType {
-    /// A scalar.
-    Scalar(ScalarType),
-    /// A tile.
-    Tile(SymTile),
-    /// The value of `own_tile`.
-    Own(SizeRef, SizeRef),
-}
-
-/// The value of an expression or variable.
-#[derive(Clone, Debug)]
-pub enum Val {
-    /// A scalar.
-    Scalar(ValueId, ScalarType),
-    /// An integer literal whose type the context decides.
-    Int(i128),
-    /// A tile.
-    Tile(ValueId, SymTile),
-    /// An owned position.
-    Own(Owned),
-    /// A global parameter.
-    Global(ParamId),
-    /// Nothing.
-    Unit,
-}
-
-/// The value of `own_tile`.
-#[derive(Clone, Debug)]
-pub struct Owned {
-    /// Batch, depth, row, column.
-    pub ids: [ValueId; 4],
-    /// The output.
-    pub global: ParamId,
-    /// Rows of the tile as written.
-    pub rows: SizeRef,
-    /// Columns of the tile as written.
-    pub cols: SizeRef,
-}
-
-/// What the context wants of an expression.
-#[derive(Clone, Copy, Debug)]
-pub enum Want<'a> {
-    /// Anything that types itself.
-    Any,
-    /// A scalar of this type.
-    Scalar(ScalarType),
-    /// A tile of this type; sources may take it.
-    Tile(&'a SymTile),
-}
-
-/// A variable in scope.
-#[derive(Clone, Debug)]
-pub(crate) struct Var {
-    pub(crate) name: Ident,
-    pub(crate) val: Val,
-}
+use tile_ir::types::{ScalarType, TileType, Type};
 
 /// Infers one instance.
 pub struct Infer<'a> {
@@ -213,12 +142,13 @@ impl Infer<'_> {
             Val::Tile(_, t) => self.concrete(t).map_or("a tile".into(), |t| format!("`{t}`")),
             Val::Own(_) => "the value of `own_tile`".into(),
             Val::Global(_) => "a `gl`".into(),
-            Val::Unit => "nothing".into(),
+            Val::Unit | Val::Broken => "nothing".into(),
         }
     }
 
     pub(crate) fn lookup(&mut self, name: &Ident) -> Option<Val> {
         match self.vars.iter().rev().find(|v| v.name == *name) {
+            Some(Var { val: Val::Broken, .. }) => None,
             Some(var) => Some(var.val.clone()),
             None => self.error(
                 Code::FreeName,
@@ -298,10 +228,10 @@ impl Infer<'_> {
                 let sym = sym_tile(t);
                 match self.concrete(&sym) {
                     Some(c) => Val::Tile(self.kernel.new_value(Type::Tile(c)), sym),
-                    None => Val::Unit,
+                    None => Val::Broken,
                 }
             }
-            Some(TypeRef::Own(..)) | None => Val::Unit,
+            Some(TypeRef::Own(..)) | None => Val::Broken,
         };
         self.vars.push(Var { name: name.clone(), val });
     }
@@ -361,7 +291,7 @@ impl Infer<'_> {
                             "write it: `let x: u32 = ..` or `5u32`",
                         );
                     }
-                    Val::Global(_) | Val::Unit => {
+                    Val::Global(_) | Val::Unit | Val::Broken => {
                         let found = self.name_of(&val);
                         return self.error(
                             Code::Construct,
@@ -404,7 +334,7 @@ impl Infer<'_> {
                 "compound assignment works on scalars; here the variable is a tile",
                 "use the tile's ops, such as `mma_AB(&mut acc, &a, &b)`",
             ),
-            (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Int(_), _) => {
+            (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken | Val::Int(_), _) => {
                 let found = self.name_of(&old);
                 self.error(
                     Code::Construct,
@@ -538,7 +468,7 @@ impl Infer<'_> {
                     }
                 }
             }
-            ExprKind::Method { receiver, method, name } => self.method(e, receiver, method, name, want),
+            ExprKind::Method { receiver, method, name, .. } => self.method(e, receiver, method, name, want),
             ExprKind::Call(call) => self.call(call, e, want),
         }
     }
@@ -575,7 +505,12 @@ impl Infer<'_> {
     }
 
     /// Types two operands that must have one scalar type; a literal takes the other's type.
-    pub(crate) fn pair(&mut self, a: &Expr, b: &Expr, want: Want<'_>) -> Option<(ValueId, ValueId, ScalarType)> {
+    pub(crate) fn pair(
+        &mut self,
+        a: &Expr,
+        b: &Expr,
+        want: Want<'_>,
+    ) -> Option<(ValueId, ValueId, ScalarType)> {
         let x = self.expr(a, want);
         let y = self.expr(b, want);
         let (x, y) = (x?, y?);
@@ -590,8 +525,12 @@ impl Infer<'_> {
                     "write it on one of them: `0u32`",
                 );
             }
-            (other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit), _, _)
-            | (Val::Int(_), other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit), _) => {
+            (other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken), _, _)
+            | (
+                Val::Int(_),
+                other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken),
+                _,
+            ) => {
                 let found = self.name_of(other);
                 return self.error(
                     Code::Mismatch,
@@ -620,7 +559,13 @@ impl Infer<'_> {
                 match fits {
                     Some(c) => value_id(&self.constant(c, span)),
                     None if ty.is_integer() => {
-                        self.error(Code::Literal, span, format!("`{v}` does not fit {ty}"), "")
+                        let (low, high) = match ty {
+                            ScalarType::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
+                            ScalarType::U64 => (0, i128::from(u64::MAX)),
+                            ScalarType::U32 | ScalarType::F32 | ScalarType::Bool => (0, i128::from(u32::MAX)),
+                        };
+                        let message = format!("a {ty} is {low} to {high}; here it is `{v}`");
+                        self.error(Code::Literal, span, message, "choose a wider type, or another value")
                     }
                     None => self.error(
                         Code::Mismatch,
@@ -630,13 +575,18 @@ impl Infer<'_> {
                     ),
                 }
             }
-            Val::Scalar(..) | Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit => {
+            Val::Scalar(..) | Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => {
                 let found = self.name_of(&val);
+                let help = match (&val, ty) {
+                    (Val::Scalar(..), ScalarType::Bool) => "compare instead: `x != 0`".to_string(),
+                    (Val::Scalar(..), _) => format!("scalars convert with `as {ty}`"),
+                    _ => String::new(),
+                };
                 self.error(
                     Code::Mismatch,
                     span,
                     format!("a value of type {ty} is needed; here it is {found}"),
-                    &format!("scalars convert with `as {ty}`"),
+                    &help,
                 )
             }
         }
@@ -656,27 +606,5 @@ impl Infer<'_> {
             format!("a `{wanted}` is needed; here it is {found}"),
             "`.to::<T>()` converts `Acc` and `Row` tiles",
         )
-    }
-}
-
-/// A tile's type as written.
-pub fn sym_tile(t: &TileRef) -> SymTile {
-    SymTile { dtype: t.dtype.clone(), rows: t.rows.clone(), cols: t.cols.clone(), role: t.role.role }
-}
-
-/// The IR value of a scalar or tile.
-pub(crate) fn value_id(val: &Val) -> Option<ValueId> {
-    match val {
-        Val::Scalar(id, _) | Val::Tile(id, _) => Some(*id),
-        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => None,
-    }
-}
-
-/// The same variable with another IR value.
-pub(crate) fn with_id(val: &Val, id: ValueId) -> Val {
-    match val {
-        Val::Scalar(_, s) => Val::Scalar(id, *s),
-        Val::Tile(_, t) => Val::Tile(id, t.clone()),
-        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => val.clone(),
     }
 }

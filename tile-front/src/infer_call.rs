@@ -6,7 +6,8 @@
 use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{At, Call, CallOp, DTypeRef, Expr, Method};
-use crate::infer::{Infer, Owned, SymTile, Val, Want, sym_tile};
+use crate::infer::Infer;
+use crate::value::{Owned, SymTile, Val, Want, sym_tile};
 use tile_ir::error::Code;
 use tile_ir::ir::{Coord, Dim, OpKind, Order, ParamId, Unit, ValueId};
 use tile_ir::scalar::{Binary, Compare, Const};
@@ -75,7 +76,10 @@ impl Infer<'_> {
                 Code::UntypedSource,
                 name.span(),
                 format!("a source of a tile has a written type; here `{name}` has none"),
-                &format!("bind it first: `let x: rt<T, ROWS, COLS> = {name}(..);`"),
+                &format!(
+                    "bind it first: `let x: rt<T, ROWS, COLS> = {name}({});`",
+                    if *name == "zeros" { "" } else { ".." }
+                ),
             ),
         }
     }
@@ -124,8 +128,21 @@ impl Infer<'_> {
                 let id = self.param(global);
                 let at = self.coord(at);
                 let t = self.concrete(&sym_tile(tile))?;
+                let id = id?;
+                let of = self.kernel.global(id).map(|(dtype, _)| dtype);
+                if of.is_some_and(|dtype| dtype != t.dtype) {
+                    let found = of.map(|d| d.to_string()).unwrap_or_default();
+                    return self.error(
+                        Code::LoadForm,
+                        tile.span,
+                        format!(
+                            "a tile has the element type of its tensor; here `{t}` is prefetched from `gl<{found}>`"
+                        ),
+                        &format!("prefetch `rt<{found}, {}, {}>`", t.rows, t.cols),
+                    );
+                }
                 let kind = OpKind::Prefetch {
-                    global: id?,
+                    global: id,
                     at: at?,
                     tile: (t.rows, t.cols),
                     peers: peers.map(|(p, _)| p),
@@ -194,7 +211,12 @@ impl Infer<'_> {
     fn tile(&mut self, val: Val, span: TokenSpan) -> Option<(ValueId, SymTile)> {
         match val {
             Val::Tile(id, sym) => Some((id, sym)),
-            other @ (Val::Scalar(..) | Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit) => {
+            other @ (Val::Scalar(..)
+            | Val::Int(_)
+            | Val::Own(_)
+            | Val::Global(_)
+            | Val::Unit
+            | Val::Broken) => {
                 let found = self.name_of(&other);
                 self.error(Code::Mismatch, span, format!("a tile is needed; here it is {found}"), "")
             }

@@ -7,10 +7,19 @@ use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::assigned::assigned;
 use crate::ast::{Block, Expr, SizeExpr};
-use crate::infer::{Infer, Val, Var, Want, value_id, with_id};
+use crate::infer::Infer;
+use crate::value::{Val, Var, Want, value_id, with_id};
 use tile_ir::error::Code;
-use tile_ir::ir::{Exit, OpKind, Region, ValueId};
+use tile_ir::ir::{Exit, Op, OpKind, Region, ValueId};
 use tile_ir::types::{ScalarType, Type};
+
+/// One way of an `if`, walked.
+struct Branch {
+    val: Option<Val>,
+    returned: bool,
+    yields: Vec<ValueId>,
+    ops: Vec<Op>,
+}
 
 impl Infer<'_> {
     /// Walks a `for`.
@@ -100,7 +109,7 @@ impl Infer<'_> {
                 let ty = self.kernel.ty(*id);
                 Val::Tile(self.kernel.new_value(ty), t.clone())
             }
-            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit => val.clone(),
+            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => val.clone(),
         }
     }
 
@@ -135,26 +144,38 @@ impl Infer<'_> {
         let empty = Block::default();
         let blocks = [then, otherwise.unwrap_or(&empty)];
         let carried = self.carried(&blocks);
-        let mut regions = vec![];
-        let mut values = vec![];
-        let mut ends = vec![];
+        let mut branches = vec![];
         for block in blocks {
             self.ops.push(vec![]);
             let (val, returned) = self.block(block, want);
-            let mut yields: Vec<ValueId> =
+            let yields: Vec<ValueId> =
                 carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
             for (name, val) in &carried {
                 self.set(name, val.clone());
             }
-            // An untyped literal as the value of a branch takes the type that is wanted.
-            let val = match (val, want) {
-                (Some(v @ Val::Int(_)), Want::Scalar(s)) => {
-                    self.scalar(v, s, e.span).map(|id| Val::Scalar(id, s))
-                }
-                (v, _) => v,
-            };
-            yields.extend(val.as_ref().and_then(value_id));
             let ops = self.ops.pop().unwrap_or_default();
+            branches.push(Branch { val, returned, yields, ops });
+        }
+        // An untyped literal as the value of a branch takes the type of the other branch, or the wanted one.
+        let other = branches.iter().find_map(|b| match b.val {
+            Some(Val::Scalar(_, s)) => Some(s),
+            _ => None,
+        });
+        let literal = match want {
+            Want::Scalar(s) => Some(s),
+            Want::Any | Want::Tile(_) => other,
+        };
+        let mut regions = vec![];
+        let mut values = vec![];
+        let mut ends = vec![];
+        for Branch { mut val, returned, mut yields, mut ops } in branches {
+            if let (Some(v @ Val::Int(_)), Some(s)) = (&val, literal) {
+                let v = v.clone();
+                self.ops.push(ops);
+                val = self.scalar(v, s, e.span).map(|id| Val::Scalar(id, s));
+                ops = self.ops.pop().unwrap_or_default();
+            }
+            yields.extend(val.as_ref().and_then(value_id));
             let exit = if returned { Exit::Return } else { Exit::Yield(yields) };
             regions.push(Region { args: vec![], ops, exit });
             values.push(val);
@@ -173,7 +194,8 @@ impl Infer<'_> {
                     let (a, b) = (self.name_of(a), self.name_of(b));
                     let message =
                         format!("the branches of an `if` give one type; here they give {a} and {b}");
-                    return (self.error(Code::Mismatch, e.span, message, ""), false);
+                    let help = "convert one of them, as in `x as u32` or `tile.to::<T>()`";
+                    return (self.error(Code::Mismatch, e.span, message, help), false);
                 }
                 a.clone()
             }

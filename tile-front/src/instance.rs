@@ -194,7 +194,7 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
                 names.join(", "),
                 entry.args.len()
             ),
-            "",
+            "list them in the function's order; sizes of `derive(..)` are left out",
         );
         return None;
     }
@@ -233,7 +233,12 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
                     GenericKind::Size => "an integer literal",
                     GenericKind::Flag => "`true` or `false`",
                 };
-                diags.push(Code::Generics, arg.span(), format!("`{}` takes {wants}", param.name), "");
+                diags.push(
+                    Code::Generics,
+                    arg.span(),
+                    format!("`{}` takes {wants}; here it is `{}`", param.name, arg.text()),
+                    "give the arguments in the order of the function's generic parameters",
+                );
                 ok = false;
             }
         }

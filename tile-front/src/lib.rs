@@ -23,6 +23,7 @@ mod instance;
 mod parse;
 mod parse_call;
 mod print;
+mod value;
 
 pub use expand::Compiled;
 pub use parse_call::{METHODS, OPS};
@@ -36,13 +37,15 @@ use syn::ItemFn;
 use crate::ast::Decl;
 use crate::attr::Attr;
 use crate::diag::{Diag, Diags};
-use crate::infer::SymType;
+use crate::value::SymType;
 use tile_ir::error::{Code, Diagnostic};
 
-/// A kernel taken through every stage.
+/// A kernel taken as far through the stages as its errors allow.
 struct Pipeline {
+    /// The signature, and the body if it parsed.
     decl: Decl,
-    attr: Attr,
+    /// The attribute; `None` if it did not parse.
+    attr: Option<Attr>,
     compiled: Vec<Compiled>,
     witnesses: BTreeMap<u32, SymType>,
 }
@@ -57,7 +60,7 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
             "brackets or operators nest too deep for a kernel",
             "split the expression with `let`",
         );
-        let errors = diags.compile_errors(false);
+        let errors = diags.compile_errors();
         return quote! { #errors #item };
     }
     let parsed = match syn::parse2::<ItemFn>(item.clone()) {
@@ -75,26 +78,15 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
                     "move it to the kernel's `fn`",
                 );
             }
-            let errors = diags.compile_errors(false);
+            let errors = diags.compile_errors();
             return quote! { #errors #item };
         }
     };
-    let kept = expand::keep_item(&parsed);
     let (pipeline, diags) = compile(attr.clone(), &parsed);
-    let Some(pipeline) = pipeline else {
-        let errors = diags.compile_errors(false);
-        return quote! { #errors #kept };
-    };
-    let krate = &pipeline.attr.krate;
+    let krate = pipeline.attr.as_ref().map_or_else(|| attr::default_crate(), |a| a.krate.clone());
     let private = quote!(#krate::__private);
-    // With errors that rustc words better, the executable copy is emitted for it to judge; with others it is
-    // left out, since it would only repeat them.
-    let rustc_checks = diags.list().iter().any(Diag::rustc_reports);
-    let errors = diags.compile_errors(rustc_checks);
-    if !diags.is_empty() && !rustc_checks {
-        return quote! { #errors #kept };
-    }
-    let derived: Vec<_> = pipeline.attr.derives.iter().map(|(name, _)| name.clone()).collect();
+    let derived: Vec<_> =
+        pipeline.attr.iter().flat_map(|a| a.derives.iter().map(|(name, _)| name.clone())).collect();
     let expansion = expand::Expansion {
         item: &parsed,
         decl: &pipeline.decl,
@@ -103,7 +95,14 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
         compiled: if diags.is_empty() { &pipeline.compiled } else { &[] },
         derived: &derived,
     };
-    let module = expansion.module();
+    if diags.is_empty() {
+        let (kept, module) = (expand::keep_item(&parsed), expansion.module());
+        return quote! { #kept #module };
+    }
+    // Each mistake is reported once, here: rustc judges neither copy of a body that has errors, and what calls
+    // the kernel's launchers still finds them.
+    let (errors, kept) = (diags.compile_errors(), expand::keep_unchecked(&parsed));
+    let module = expansion.broken_module();
     quote! { #errors #kept #module }
 }
 
@@ -119,37 +118,32 @@ pub fn compile_source(attr: &str, source: &str) -> Result<Vec<Compiled>, Vec<Str
     }
     let item = syn::parse2::<ItemFn>(source).map_err(|e| vec![e.to_string()])?;
     let (pipeline, diags) = compile(tokens(attr)?, &item);
-    match pipeline {
-        Some(p) if diags.is_empty() => Ok(p.compiled),
-        Some(_) | None => Err(diags.list().iter().map(Diag::text).collect()),
-    }
+    if diags.is_empty() { Ok(pipeline.compiled) } else { Err(diags.list().iter().map(Diag::text).collect()) }
 }
 
 /// Runs the stages; each collects all its errors, and the next runs only on a clean result.
-fn compile(attr: TokenStream, item: &ItemFn) -> (Option<Pipeline>, Diags) {
+fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
     let mut diags = Diags::default();
     let attr = attr::parse_attr(attr, &mut diags);
-    let decl = decl::parse_decl(item, &mut diags);
-    let Some(mut decl) = decl else { return (None, diags) };
+    let mut decl = decl::parse_decl(item, &mut diags);
     let mut parser = parse::Parser::new(&decl.generics, &mut diags);
     parser.is_unsafe = decl.is_unsafe;
     let body = parser.block(&item.block);
     decl.exprs = parser.exprs;
     decl.body = body;
-    let Some(attr) = attr else { return (None, diags) };
-    let bindings = instance::bind_all(&attr, &decl, &mut diags);
-    if !diags.is_empty() {
-        return (None, diags);
-    }
+    let bindings = attr.as_ref().map(|a| instance::bind_all(a, &decl, &mut diags)).unwrap_or_default();
     let mut compiled = vec![];
     let mut witnesses = BTreeMap::new();
+    if !diags.is_empty() {
+        return (Pipeline { decl, attr, compiled, witnesses }, diags);
+    }
     for binding in bindings {
         let inferred = infer::infer(&decl, &binding);
         for (id, sym) in inferred.witnesses {
             witnesses.entry(id).or_insert(sym);
         }
         if !inferred.diags.is_empty() {
-            diags.append(inferred.diags);
+            diags.append_instance(inferred.diags.list().to_vec());
             continue;
         }
         let at = |d: Diagnostic| Diag {
@@ -162,7 +156,7 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Option<Pipeline>, Diags) {
             help: d.help,
         };
         match tile_ir::verify::verify(inferred.kernel) {
-            Err(broken) => broken.into_iter().for_each(|d| diags.add(at(d))),
+            Err(broken) => diags.append_instance(broken.into_iter().map(at).collect()),
             Ok(kernel) => match tile_spirv::lower(&kernel) {
                 Ok(modules) => compiled.push(Compiled { binding, kernel, modules }),
                 Err(e) => diags.push(
@@ -174,5 +168,5 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Option<Pipeline>, Diags) {
             },
         }
     }
-    (Some(Pipeline { decl, attr, compiled, witnesses }), diags)
+    (Pipeline { decl, attr, compiled, witnesses }, diags)
 }

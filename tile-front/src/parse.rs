@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
             None | Some(None) => None,
             Some(Some(parsed)) => Some(parsed?),
         };
-        Some(Stmt::Let { name: name.ident.clone(), mutable: name.mutability.is_some(), ty, value: value? })
+        Some(Stmt::Let { name: name.ident.clone(), ty, value: value? })
     }
 
     fn expr_stmt(&mut self, e: &SynExpr) -> Option<Stmt> {
@@ -316,11 +316,15 @@ impl<'a> Parser<'a> {
     fn parse_expr_kind(&mut self, e: &SynExpr) -> Option<Expr> {
         if let Some(size) = self.named_size(e) {
             let span = size_span(&size);
+            let shown = match &size {
+                SizeExpr::Param(name) => format!("{name} as u32"),
+                SizeExpr::Literal(..) | SizeExpr::Op(..) => "(BM / 2) as u32".to_string(),
+            };
             self.diags.push(
                 Code::Mismatch,
                 span,
                 "a size is `usize`, which is not a scalar type of a kernel",
-                "convert it: `BM as u32`",
+                format!("convert it: `{shown}`"),
             );
             return None;
         }
@@ -390,7 +394,7 @@ impl<'a> Parser<'a> {
             SynExpr::If(i) => self.if_expr(i),
             SynExpr::Call(c) => self.call(c),
             SynExpr::MethodCall(m) => self.method(m),
-            SynExpr::Closure(c) => self.refuse(c.body.span(), "a closure", "write the code where it is used"),
+            SynExpr::Closure(c) => self.refuse(c.span(), "a closure", "write the code where it is used"),
             SynExpr::Match(m) => self.refuse(m.match_token.span(), "`match`", "use `if` / `else`"),
             SynExpr::Macro(m) => self.refuse(m.mac.path.span(), "a macro call", "write the code out"),
             SynExpr::Reference(r) => self.refuse(

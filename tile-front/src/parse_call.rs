@@ -51,12 +51,17 @@ pub const METHODS: &[(&str, &str)] = &[
     ("max", "x.max(y)"),
 ];
 
+/// `1 part`, `3 parts`
+fn count_of(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 fn nearest(name: &str, among: &[(&'static str, &'static str)]) -> Option<(&'static str, &'static str)> {
     among
         .iter()
         .map(|entry| (strsim::damerau_levenshtein(&name.to_lowercase(), &entry.0.to_lowercase()), *entry))
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= 3)
+        .filter(|(distance, _)| *distance <= (name.len() / 3).clamp(1, 3))
         .map(|(_, entry)| entry)
 }
 
@@ -75,6 +80,10 @@ impl Parser<'_> {
         let text = name.to_string();
         let Some((_, form)) = OPS.iter().find(|(n, _)| *n == text) else {
             let help = match nearest(&text, OPS) {
+                // `f32::max(x, y)`
+                _ if METHODS.iter().any(|(n, _)| *n == text) => {
+                    format!("`{text}` is a method: write `x.{text}(..)`")
+                }
                 Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
                 None => {
                     let all: Vec<&str> = OPS.iter().map(|(n, _)| *n).collect();
@@ -94,7 +103,12 @@ impl Parser<'_> {
             _ => vec![],
         };
         let op = self.call_op(&name, &text, form, &generics, &c.args)?;
-        Some(self.expr(name.span(), ExprKind::Call(Box::new(Call { name, op }))))
+        let borrows = c.args.iter().filter_map(|a| match strip(a) {
+            SynExpr::Reference(r) => Some(r.and_token.span()),
+            _ => None,
+        });
+        let (borrows, parens) = (borrows.collect(), c.paren_token.span.join());
+        Some(self.expr(name.span(), ExprKind::Call(Box::new(Call { name, op, borrows, parens }))))
     }
 
     fn call_op(
@@ -112,7 +126,11 @@ impl Parser<'_> {
             _ => 3,
         };
         if args.len() != count {
-            return self.arguments(span, form, format_args!("here it has {} arguments", args.len()));
+            return self.arguments(
+                span,
+                form,
+                format_args!("here it has {}", count_of(args.len(), "argument")),
+            );
         }
         if let Some(place) = Place::ALL.iter().find(|p| p.name() == text) {
             return Some(CallOp::Place(*place));
@@ -245,8 +263,8 @@ impl Parser<'_> {
                         span,
                         form,
                         format_args!(
-                            "a coordinate is [row, col] or [batch, depth, row, col]; here it has {} parts",
-                            a.elems.len()
+                            "a coordinate is [row, col] or [batch, depth, row, col]; here it has {}",
+                            count_of(a.elems.len(), "part")
                         ),
                     );
                 }
@@ -302,7 +320,11 @@ impl Parser<'_> {
         };
         let count = usize::from(matches!(text.as_str(), "row_tiles" | "col_tiles" | "scale" | "min" | "max"));
         if m.args.len() != count {
-            return self.arguments(span, form, format_args!("here it has {} arguments", m.args.len()));
+            return self.arguments(
+                span,
+                form,
+                format_args!("here it has {}", count_of(m.args.len(), "argument")),
+            );
         }
         let receiver = self.parse_expr(&m.receiver)?;
         let method = match text.as_str() {
@@ -338,11 +360,14 @@ impl Parser<'_> {
             }
             _ => Method::Part,
         };
-        Some(
-            self.expr(
-                span,
-                ExprKind::Method { receiver: Box::new(receiver), method, name: m.method.clone() },
-            ),
-        )
+        Some(self.expr(
+            span,
+            ExprKind::Method {
+                receiver: Box::new(receiver),
+                method,
+                name: m.method.clone(),
+                parens: m.paren_token.span.join(),
+            },
+        ))
     }
 }

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
 use crate::ast::{
     At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, SizeExpr, SizeRef, Stmt, TileRef, TypeRef,
 };
-use crate::infer::SymType;
+use crate::value::SymType;
 use tile_ir::ir::Peers;
 use tile_ir::scalar::{Binary, Unary};
 use tile_ir::types::{DType, Role, ScalarType};
@@ -24,6 +24,13 @@ pub struct Printer<'a> {
     pub private: &'a TokenStream,
     /// Inferred types of `let` values by expression id.
     pub witnesses: &'a BTreeMap<u32, SymType>,
+}
+
+/// The tokens in parentheses that stand where the user's did, so that rustc sees a call end where it ends.
+pub fn parens(content: TokenStream, span: Span) -> TokenTree {
+    let mut group = Group::new(Delimiter::Parenthesis, content);
+    group.set_span(span);
+    TokenTree::Group(group)
 }
 
 fn ident(name: &str, span: Span) -> Ident {
@@ -42,6 +49,19 @@ pub fn context() -> Ident {
 }
 
 impl Printer<'_> {
+    /// The path of the private module, at a token of the user: what rustc says of the op behind it is then, to the
+    /// byte, what it says of the user's own copy, and is printed once.
+    pub fn at_token(&self, span: Span) -> TokenStream {
+        let tokens = self.private.clone().into_iter().map(|mut token| {
+            // `$crate` means what it does by its span.
+            if !matches!(&token, TokenTree::Ident(i) if *i == "$crate") {
+                token.set_span(span);
+            }
+            token
+        });
+        tokens.collect()
+    }
+
     /// An element type.
     pub fn dtype(&self, dtype: &DTypeRef) -> TokenStream {
         match dtype {
@@ -52,7 +72,7 @@ impl Printer<'_> {
 
     /// An element type by value.
     pub fn fixed_dtype(&self, dtype: DType, span: Span) -> TokenStream {
-        let private = self.private;
+        let private = self.at_token(span);
         match dtype {
             DType::F32 => scalar_path(ScalarType::F32, span),
             DType::Bf16 | DType::F16 => {
@@ -74,7 +94,7 @@ impl Printer<'_> {
     }
 
     fn role(&self, role: Role, span: Span) -> TokenStream {
-        let private = self.private;
+        let private = self.at_token(span);
         let name = ident(role.name(), span);
         quote_spanned! { span => #private::#name }
     }
@@ -82,13 +102,14 @@ impl Printer<'_> {
     fn tile(&self, t: &TileRef) -> TokenStream {
         let (dtype, rows, cols) = (self.dtype(&t.dtype), self.size(&t.rows), self.size(&t.cols));
         let role = self.role(t.role.role, t.role.span);
-        let private = self.private;
-        let rt = ident("rt", t.span);
-        quote! { #private::#rt<#dtype, #rows, #cols, #role> }
+        let private = self.at_token(t.span);
+        let head = quote_spanned! { t.span => #private::rt<#dtype, #rows, #cols, #role };
+        let close = quote_spanned! { t.close => > };
+        quote! { #head #close }
     }
 
     fn sym(&self, ty: &SymType, span: Span) -> TokenStream {
-        let private = self.private;
+        let private = self.at_token(span);
         match ty {
             SymType::Scalar(s) => scalar_path(*s, span),
             SymType::Tile(t) => {
@@ -111,10 +132,9 @@ impl Printer<'_> {
     }
 
     fn stmt(&self, stmt: &Stmt) -> TokenStream {
-        let private = self.private;
         match stmt {
-            Stmt::Let { name, mutable, ty, value } => {
-                let mutable = mutable.then(|| quote!(mut));
+            // Every variable is `mut` here: whether it may be is for the user's own copy to say, once.
+            Stmt::Let { name, ty, value, .. } => {
                 let written = match ty {
                     None => None,
                     Some(TypeRef::Scalar(s, span)) => Some(scalar_path(*s, *span)),
@@ -126,10 +146,11 @@ impl Printer<'_> {
                 let written = written.map(|t| quote!(: #t));
                 let witness = self.witnesses.get(&value.id).map(|sym| {
                     let span = name.span();
-                    let ty = self.sym(sym, span);
+                    let (ty, private) = (self.sym(sym, span), self.at_token(span));
                     quote_spanned! { span => #private::witness::<#ty>(&#name); }
                 });
                 let value = self.expr(value);
+                let mutable = quote_spanned!(name.span() => mut);
                 quote! { let #mutable #name #written = #value; #witness }
             }
             Stmt::Assign { name, op, value } => {
@@ -137,14 +158,14 @@ impl Printer<'_> {
                 match op {
                     None => quote! { #name = #value; },
                     Some(op) => {
-                        let f = ident(op.name(), name.span());
+                        let (f, private) = (ident(op.name(), name.span()), self.at_token(name.span()));
                         quote! { #name = #private::scalar::#f(#name, #value); }
                     }
                 }
             }
             Stmt::For { counter, lo, hi, step, body, span } => {
                 let (lo, hi, body) = (self.expr(lo), self.expr(hi), self.block(body));
-                let counter = counter.as_ref().map_or(quote!(_), |c| quote!(#c));
+                let counter = counter.as_ref().map_or(quote!(_), |c| quote_spanned!(c.span() => mut #c));
                 let range = match step {
                     None => quote!(#lo..#hi),
                     Some(e) => {
@@ -163,10 +184,10 @@ impl Printer<'_> {
     }
 
     fn scalar_fn(&self, name: &str, span: Span, args: &[&Expr]) -> TokenStream {
-        let private = self.private;
+        let private = self.at_token(span);
         let f = ident(name, span);
         let args = args.iter().map(|e| self.expr(e));
-        quote! { #private::scalar::#f(#(#args),*) }
+        quote_spanned! { span => #private::scalar::#f(#(#args),*) }
     }
 
     fn expr(&self, e: &Expr) -> TokenStream {
@@ -217,7 +238,7 @@ impl Printer<'_> {
             }
             ExprKind::Compare(op, a, b) => self.scalar_fn(op.name(), span, &[a, b]),
             ExprKind::Cast(inner, ty, ty_span) => {
-                let private = self.private;
+                let private = self.at_token(span);
                 let path = scalar_path(*ty, *ty_span);
                 let value = match plain_int(inner) {
                     // As inference does: a bare literal before `as` has the integer type it is converted to.
@@ -225,7 +246,7 @@ impl Printer<'_> {
                     Some(_) | None => self.expr(inner),
                 };
                 let cast = ident("cast", span);
-                quote! { #private::scalar::#cast::<#path>(#value) }
+                quote_spanned! { span => #private::scalar::#cast::<#path>(#value) }
             }
             ExprKind::Block(block) => self.block(block),
             ExprKind::If { cond, then, otherwise } => {
@@ -236,32 +257,29 @@ impl Printer<'_> {
                 });
                 quote! { if #cond #then #otherwise }
             }
-            ExprKind::Method { receiver, method, name } => self.method(receiver, method, name),
+            ExprKind::Method { receiver, method, name, parens } => {
+                self.method(receiver, method, name, *parens)
+            }
             ExprKind::Call(call) => self.call(call),
         }
     }
 
-    fn method(&self, receiver: &Expr, method: &Method, name: &Ident) -> TokenStream {
+    fn method(&self, receiver: &Expr, method: &Method, name: &Ident, around: Span) -> TokenStream {
         let receiver = self.expr(receiver);
-        match method {
-            Method::Part | Method::Outside => quote!(#receiver.#name()),
-            Method::Tiles(_, size) => {
-                let size = size_expr(size);
-                quote!(#receiver.#name(#size))
-            }
+        let (generic, argument) = match method {
+            Method::Part | Method::Outside => (None, TokenStream::new()),
+            Method::Tiles(_, size) => (None, size_expr(size)),
             Method::To(dtype) => {
                 let dtype = self.dtype(dtype);
-                quote!(#receiver.#name::<#dtype>())
+                (Some(quote_spanned!(name.span() => ::<#dtype>)), TokenStream::new())
             }
-            Method::Scale(by) => {
-                let by = self.expr(by);
-                quote!(#receiver.#name(#by))
-            }
-        }
+            Method::Scale(by) => (None, self.expr(by)),
+        };
+        let arguments = parens(argument, around);
+        quote_spanned!(name.span() => #receiver.#name #generic #arguments)
     }
 
     fn at(&self, at: &At) -> TokenStream {
-        let private = self.private;
         match at {
             At::Own(name) => quote!(#name),
             At::List { coords, elements, span } => {
@@ -271,6 +289,7 @@ impl Printer<'_> {
                 });
                 let list = quote_spanned! { *span => [#(#coords),*] };
                 if *elements {
+                    let private = self.at_token(*span);
                     quote_spanned! { *span => #private::elements(#list) }
                 } else {
                     list
@@ -279,63 +298,78 @@ impl Printer<'_> {
         }
     }
 
+    /// `&` where the user's argument number `i` of those with one has it.
+    fn borrow(&self, call: &Call, i: usize) -> TokenStream {
+        let span = call.borrows.get(i).copied().unwrap_or(call.name.span());
+        quote_spanned! { span => & }
+    }
+
     fn call(&self, call: &Call) -> TokenStream {
-        let private = self.private;
         let name = &call.name;
         let span = name.span();
-        match &call.op {
-            CallOp::Zeros => quote! { #private::ops::memory::#name() },
+        let private = self.at_token(span);
+        let (path, arguments) = match &call.op {
+            CallOp::Zeros => (quote_spanned! { span => #private::ops::memory::#name }, TokenStream::new()),
             CallOp::Place(place) => {
                 let (f, cx) = (ident(&format!("{}_in", place.name()), span), context());
-                quote! { #private::ops::place::#f(#cx) }
+                (quote_spanned! { span => #private::ops::place::#f }, quote!(#cx))
             }
             CallOp::OwnTile { rows, cols, global, snake, order_span } => {
                 let (rows, cols, cx) = (self.size(rows), self.size(cols), context());
+                let order_path = self.at_token(*order_span);
                 let order = match snake {
-                    None => quote_spanned! { *order_span => #private::Linear },
+                    None => quote_spanned! { *order_span => #order_path::Linear },
                     Some(width) => {
                         let width = self.expr(width);
-                        quote_spanned! { *order_span => #private::Snake(#width) }
+                        quote_spanned! { *order_span => #order_path::Snake(#width) }
                     }
                 };
-                let f = ident("own_tile_in", span);
-                quote! { #private::ops::place::#f::<#rows, #cols>(#cx, #global, #order) }
+                let path = quote_spanned! { span => #private::ops::place::own_tile_in::<#rows, #cols> };
+                (path, quote!(#cx, #global, #order))
             }
             CallOp::Load { global, at, .. } => {
                 let at = self.at(at);
-                quote! { #private::ops::memory::#name(#global, #at) }
+                (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #at))
             }
             CallOp::Prefetch { tile, global, at, peers } => {
                 let (tile, at) = (self.tile(tile), self.at(at));
                 match peers {
-                    None => quote! { #private::ops::memory::#name::<#tile>(#global, #at) },
-                    Some((peers, span)) => {
+                    None => {
+                        let path = quote_spanned! { span => #private::ops::memory::#name::<#tile> };
+                        (path, quote!(#global, #at))
+                    }
+                    Some((peers, who_span)) => {
                         let cx = context();
                         let who = ident(
                             match peers {
                                 Peers::Row => "Row",
                                 Peers::Col => "Col",
                             },
-                            *span,
+                            *who_span,
                         );
-                        let f = ident("prefetch_load_coop_in", name.span());
-                        quote! { #private::ops::memory::#f::<#tile>(#cx, #global, #at, #private::Peers::#who) }
+                        let path =
+                            quote_spanned! { span => #private::ops::memory::prefetch_load_coop_in::<#tile> };
+                        (path, quote!(#cx, #global, #at, #private::Peers::#who))
                     }
                 }
             }
-            CallOp::Store { global, tile, at, owned } => {
-                let (tile, at) = (self.expr(tile), self.at(at));
-                let call = quote! { #private::ops::memory::#name(#global, &#tile, #at) };
-                if *owned {
-                    call
-                } else {
-                    quote_spanned! { span => unsafe { #call } }
-                }
+            CallOp::Store { global, tile, at, .. } => {
+                let (tile, at, borrow) = (self.expr(tile), self.at(at), self.borrow(call, 0));
+                (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #borrow #tile, #at))
             }
             CallOp::Mma { acc, a, b, .. } => {
                 let (a, b) = (self.expr(a), self.expr(b));
-                quote! { #private::ops::mma::#name(&mut #acc, &#a, &#b) }
+                let borrows = [0, 1, 2].map(|i| self.borrow(call, i));
+                let [to_acc, to_a, to_b] = &borrows;
+                let path = quote_spanned! { span => #private::ops::mma::#name };
+                (path, quote!(#to_acc mut #acc, #to_a #a, #to_b #b))
             }
+        };
+        let arguments = parens(arguments, call.parens);
+        let call_text = quote! { #path #arguments };
+        match &call.op {
+            CallOp::Store { owned: false, .. } => quote_spanned! { span => unsafe { #call_text } },
+            _ => call_text,
         }
     }
 }

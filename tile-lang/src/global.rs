@@ -13,9 +13,9 @@ use core::ops::{Deref, DerefMut};
 
 use crate::element::Element;
 use crate::launch::{Cx, RawGlobal};
-use crate::place::{Claim, Order, Origin, Part};
+use crate::place::{Claim, Order, Origin};
 use crate::simd::storage::{Filled, Unfilled};
-use crate::simd::{self, Dst, Src, bodies};
+use crate::simd::{Dst, Src, ahead, bodies};
 
 /// Who else may touch a tensor's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -396,6 +396,7 @@ impl<T: Element> gl<T> {
     /// # Safety
     /// No other sub-group reads or writes the same elements during the launch.
     pub(crate) unsafe fn store_anywhere(&mut self, at: Origin, cols: usize, values: &[f32]) {
+        ahead::on_store();
         if cols == 0 {
             return;
         }
@@ -407,21 +408,11 @@ impl<T: Element> gl<T> {
         unsafe { (T::bodies(bodies()).store)(src, window.rows, window.cols, dst) }
     }
 
-    /// Prefetches the part `part` of the tile at `at`.
-    pub(crate) fn prefetch(&self, at: Origin, part: Part) {
-        let at = Origin {
-            row: at.row.saturating_add(part.row as u64),
-            col: at.col.saturating_add(part.col as u64),
-            ..at
-        };
-        let window = self.window(at, part.rows, part.cols);
-        let size = size_of::<T>();
-        simd::prefetch(
-            window.start.cast_const().cast(),
-            window.rows,
-            window.cols * size,
-            self.pitch as usize * size,
-        );
+    /// Prefetches the `rows x cols` tile at `at`.
+    pub(crate) fn prefetch(&self, at: Origin, rows: usize, cols: usize) {
+        let (window, size) = (self.window(at, rows, cols), size_of::<T>());
+        let pitch_bytes = self.pitch as usize * size;
+        ahead::prefetch(window.start.cast_const().cast(), window.rows, window.cols * size, pitch_bytes);
     }
 }
 
@@ -431,6 +422,7 @@ impl<T: Element> gl<T> {
 /// `dst` is writable for `rows x cols` elements, `cols` being its pitch, and apart from the tensor.
 #[inline(never)]
 unsafe fn load_rows<T: Element>(global: &gl<T>, at: At, (rows, cols): (usize, usize), dst: Dst<f32>) {
+    ahead::on_load();
     global.admit(at.claim);
     let window = global.window(at.origin, rows, cols);
     if window.rows != rows || window.cols != cols {
@@ -454,6 +446,7 @@ unsafe fn load_transposed_rows<T: Element>(
     (rows, cols): (usize, usize),
     dst: Dst<f32>,
 ) {
+    ahead::on_load();
     global.admit(at.claim);
     let window = global.window(at.origin, cols, rows);
     if window.rows != cols || window.cols != rows {

@@ -1,4 +1,4 @@
-//! Owns places: which tile a sub-group owns, how coordinates name elements, how a work-group shares a prefetch.
+//! Owns places: which tile a sub-group owns, and how coordinates name elements.
 //!
 //! *Guarantees*: all arithmetic is 64-bit and total; over one launch, [`Own`] is injective from sub-groups to
 //! tiles. *Not here*: memory (`global`), and the same arithmetic in IR, which tests compare with this.
@@ -270,55 +270,4 @@ pub enum Peers {
     Row,
     /// The sub-groups in my column of the work-group.
     Col,
-}
-
-impl Peers {
-    /// How many sub-groups share, and which of them the sub-group at `cx` is.
-    pub(crate) fn share(self, cx: &Cx) -> (u32, u32) {
-        let (down, across) = (cx.subgroups.0.max(1), cx.subgroups.1.max(1));
-        match self {
-            Peers::Row => (across, cx.subgroup % across),
-            Peers::Col => (down, cx.subgroup / across),
-        }
-    }
-}
-
-/// The part of a shared tile that one sub-group prefetches, in elements from the tile's corner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// First row.
-    pub row: usize,
-    /// First column.
-    pub col: usize,
-    /// Rows.
-    pub rows: usize,
-    /// Columns.
-    pub cols: usize,
-}
-
-/// Cuts a `rows x cols` tile of `element_bytes` wide elements into `peers` equal block messages and gives part
-/// `index`; `None` when there is no legal cut.
-///
-/// A part is 64 bytes wide (a full block row, `SPV_INTEL_2d_block_io`) or the tile's width; parts lie first
-/// down, then across. A part higher than 32 rows takes several messages and must be a multiple of 32.
-pub fn coop_part(
-    (rows, cols): (usize, usize),
-    element_bytes: usize,
-    peers: usize,
-    index: usize,
-) -> Option<Part> {
-    const BLOCK_BYTES: usize = 64;
-    const BLOCK_ROWS: usize = 32;
-    let width = cols.min(BLOCK_BYTES / element_bytes.max(1));
-    let shared = peers.checked_mul(width)?;
-    let area = rows.checked_mul(cols)?;
-    if shared == 0 || area == 0 || area % shared != 0 {
-        return None;
-    }
-    let height = area / shared;
-    if rows % height != 0 || cols % width != 0 || (height > BLOCK_ROWS && height % BLOCK_ROWS != 0) {
-        return None;
-    }
-    let down = rows / height;
-    Some(Part { row: index % down * height, col: index / down * width, rows: height, cols: width })
 }

@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code, reason = "SIMD intrinsics and raw regions; bounds are checked by the callers")]
 
+pub(crate) mod ahead;
 pub mod convert;
 
 #[cfg(target_arch = "x86_64")]
@@ -21,6 +22,7 @@ mod tests;
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use ahead::Lines;
 use half::{bf16, f16};
 
 /// A set of CPU features the bodies are compiled for.
@@ -164,8 +166,8 @@ impl<T: Copy> Dst<T> {
 
 /// `dst[r][c] = src[r][c]` for `rows x cols` elements, converted.
 pub type Copy2d<S, D> = unsafe fn(src: Src<S>, rows: usize, cols: usize, dst: Dst<D>);
-/// `c[m][n] += a[m][k] * b[k][n]`, k upward, fused; the shape is `[m, n, k]`.
-pub type Mma = unsafe fn(shape: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>);
+/// `c[m][n] += a[m][k] * b[k][n]`, k upward, fused; the shape is `[m, n, k]`. Some `lines` are fetched on the way.
+pub type Mma = unsafe fn(shape: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>, lines: &mut Lines);
 /// `dst[i] = f(src[i])` for `len` elements.
 pub type Map = unsafe fn(src: *const f32, dst: *mut f32, len: usize);
 /// `dst[i] = src[i] * factor` for `len` elements.
@@ -210,32 +212,8 @@ pub(crate) fn mma([m, n, k]: [usize; 3], c: &mut [f32], a: &[f32], b: &[f32]) {
         Src { ptr: a.as_ptr(), pitch: k },
         Src { ptr: b.as_ptr(), pitch: n },
     );
+    let mut lines = ahead::on_product();
     // SAFETY: the assertion above gives the three lengths; `level()` only names levels this CPU has.
-    unsafe { (bodies().mma)([m, n, k], c, a, b) }
-}
-
-/// Asks for the cache lines of `rows` rows of `row_bytes` bytes, `pitch_bytes` apart. A hint: it touches no
-/// memory that matters to the program, and does nothing on CPUs without the instruction.
-#[inline]
-pub(crate) fn prefetch(start: *const u8, rows: usize, row_bytes: usize, pitch_bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        const LINE_BYTES: usize = 64;
-        for row in 0..rows {
-            let first = start.wrapping_add(row * pitch_bytes);
-            // From the line that holds the first byte to the line that holds the last one.
-            let mut at = first.wrapping_sub(first.addr() % LINE_BYTES);
-            let end = first.wrapping_add(row_bytes);
-            while at < end {
-                // Into L2, not L1: rows a power of two apart share L1 sets and would evict each other before
-                // their load (measured at a pitch of 4 KiB: 3 to 8 % of a GEMM).
-                // SAFETY: the instruction is in baseline x86-64 and faults on no address.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) };
-                at = at.wrapping_add(LINE_BYTES);
-            }
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (start, rows, row_bytes, pitch_bytes);
+    unsafe { (bodies().mma)([m, n, k], c, a, b, &mut lines) }
+    lines.finish();
 }

@@ -1,9 +1,9 @@
-//! Work-group orders, ownership and shared prefetches, against the rules written out and by exhaustion.
+//! Work-group orders and ownership, against the rules written out and by exhaustion.
 
 use std::collections::HashSet;
 
 use tile_lang::launch::{Arg, Args, Cx, RawGlobal};
-use tile_lang::place::{Order, Part, coop_part};
+use tile_lang::place::Order;
 use tile_lang::prelude::*;
 use tile_lang::{DType, ops};
 
@@ -106,50 +106,6 @@ fn sub_groups_own_every_tile_of_the_output_once() {
         }
     }
     assert!(owned([1, 1, 0, 16], (2, 2), Linear).is_empty());
-}
-
-#[test]
-fn a_shared_prefetch_covers_its_tile_exactly_once() {
-    let mut legal = 0;
-    for element_bytes in [2, 4] {
-        for rows in [8, 16, 24, 32, 64, 128, 256] {
-            for cols in [16, 32, 48, 64, 128, 256] {
-                for peers in 1..=16 {
-                    let parts: Option<Vec<Part>> = (0..peers)
-                        .map(|index| coop_part((rows, cols), element_bytes, peers, index))
-                        .collect();
-                    let Some(parts) = parts else { continue };
-                    legal += 1;
-                    let mut seen = vec![0u8; rows * cols];
-                    for part in parts {
-                        assert!(part.cols * element_bytes <= 64 && (part.rows <= 32 || part.rows % 32 == 0));
-                        for row in part.row..part.row + part.rows {
-                            for col in part.col..part.col + part.cols {
-                                seen[row * cols + col] += 1;
-                            }
-                        }
-                    }
-                    assert!(seen.iter().all(|&times| times == 1), "{rows}x{cols} over {peers}");
-                }
-            }
-        }
-    }
-    println!("{legal} legal cuts");
-    assert!(legal > 200);
-}
-
-#[test]
-fn shared_prefetches_are_cut_as_in_the_paper() {
-    let part = |row, col, rows, cols| Some(Part { row, col, rows, cols });
-    // 32x32 bf16 over 4: one below the other.
-    assert_eq!(coop_part((32, 32), 2, 4, 3), part(24, 0, 8, 32));
-    // 32x64 bf16 over 8: four down, two across.
-    assert_eq!(coop_part((32, 64), 2, 8, 3), part(24, 0, 8, 32));
-    assert_eq!(coop_part((32, 64), 2, 8, 4), part(0, 32, 8, 32));
-    // No equal cut.
-    assert_eq!(coop_part((32, 32), 2, 3, 0), None);
-    assert_eq!(coop_part((8, 32), 2, 16, 0), None);
-    assert_eq!(coop_part((0, 32), 2, 1, 0), None);
 }
 
 #[test]

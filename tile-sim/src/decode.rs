@@ -13,8 +13,8 @@ use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{BuiltIn, Op};
 use std::collections::HashMap;
 
-/// Most register rows of a module (64 MiB per sub-group).
-const MAX_ROWS: u32 = 1 << 20;
+/// Most register rows of a module (8 MiB per sub-group, of which a work-group with barriers has up to 128).
+const MAX_ROWS: u32 = 1 << 17;
 
 /// Where a value lives and what it is.
 #[derive(Clone, Copy, Debug)]

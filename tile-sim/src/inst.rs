@@ -241,7 +241,7 @@ pub(crate) struct Block {
     pub(crate) end: u32,
     /// Position in structured order: a merge block comes after everything of its construct.
     pub(crate) order: u32,
-    /// Executed instructions by index into [`Code::names`], phis included.
+    /// Executed instructions by index into the module's instruction names, phis included.
     pub(crate) histogram: Vec<(u16, u32)>,
     /// Number of executed instructions.
     pub(crate) steps: u32,

@@ -51,6 +51,9 @@ impl Memory {
     }
 
     /// Maps `bytes` and returns their address, which equals `misalign` modulo 4096.
+    ///
+    /// # Panics
+    /// If more than 2^46 bytes were mapped in total.
     pub fn map(&mut self, bytes: Vec<u8>, misalign: u64) -> u64 {
         let start = self.next + misalign % PAGE;
         let end = start + bytes.len() as u64;

@@ -468,12 +468,12 @@ fn execution_mode(entry: &mut Entry, mode: &dr::Instruction) -> Result<(), Fault
 impl Context {
     /// Adds a private variable and returns its address offset.
     pub(crate) fn private_variable(&mut self, id: u32, size: u64) -> Result<PrivateVar, Fault> {
-        /// Most private memory of a module, in granules (1 MiB per lane).
-        const MOST: usize = 1 << 14;
+        /// Most private memory of a module, in granules (256 KiB per lane).
+        const MOST: usize = 1 << 12;
         let granules = (size.max(1)).div_ceil(u64::from(GRANULE)) as usize;
         let start = self.code.granules.len();
         if start + granules + 1 > MOST {
-            return Err(unsupported("more than 1 MiB of Function variables"));
+            return Err(unsupported("more than 256 KiB of Function variables"));
         }
         let var = PrivateVar { id, offset: start as u32 * GRANULE, size: size as u32, init: None };
         let owner = self.code.private_vars.len() as u32 + 1;

@@ -101,6 +101,27 @@ OpReturn";
 }
 
 #[test]
+fn lanes_that_left_a_loop_wait_for_the_others() {
+    // The exit is the first target here, so a plain walk of the graph would run it before the body.
+    let body = "OpBranch %head
+%head = OpLabel
+%i = OpPhi %uint %u0 %entry %i1 %next
+%done = OpUGreaterThanEqual %bool %i %l
+OpLoopMerge %end %next None
+OpBranchConditional %done %end %body
+%body = OpLabel
+OpBranch %next
+%next = OpLabel
+%i1 = OpIAdd %uint %i %u1
+OpBranch %head
+%end = OpLabel
+%n = OpGroupIAdd %uint %u3 Reduce %i
+OpStore %mine %n
+OpReturn";
+    check(body, (0, 0), |_| 120);
+}
+
+#[test]
 fn breaks_and_continues_inside_selections() {
     // for i in 0..p { if i == l { break } if i is even { continue } sum += i }
     let body = "OpBranch %head

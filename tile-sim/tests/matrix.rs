@@ -226,6 +226,29 @@ fn sums_are_fused_and_in_ascending_k() {
 }
 
 #[test]
+fn fewer_rows_than_eight() {
+    // A is 1 (and 2), B is 1 in even and 2 in odd k, C is 0.5: rows sum to 24.5 and 48.5.
+    let types = "%b1 = OpConstant %uint 1073758080\n%a1 = OpConstant %ushort 16256\n%a2 = OpConstant %ushort 16384
+%c1 = OpConstant %float 0.5\n%B = OpConstantComposite %v8uint %b1 %b1 %b1 %b1 %b1 %b1 %b1 %b1
+%v2ushort = OpTypeVector %ushort 2\n%v2float = OpTypeVector %float 2\n%v3ushort = OpTypeVector %ushort 3
+%v3float = OpTypeVector %float 3\n%A2 = OpConstantComposite %v2ushort %a1 %a2\n%C2 = OpConstantComposite %v2float %c1 %c1
+%A3 = OpConstantNull %v3ushort\n%C3 = OpConstantNull %v3float\n";
+    let run = |code: &str| {
+        let body = format!("{LANE}\n{code}\n%r = OpBitcast %uint %f\nOpStore %mine %r\nOpReturn");
+        run_kernel(&kernel(types, &body), vec![0; 64], 0, 0).map(|(out, _)| f32::from_bits(out[5]))
+    };
+    let mma = "OpSubgroupMatrixMultiplyAccumulateINTEL";
+    assert_eq!(run(&format!("%f = {mma} %float %u16 %a1 %B %c1 12288")).unwrap(), 24.5);
+    let two = format!("%D = {mma} %v2float %u16 %A2 %B %C2 12288\n%f = OpCompositeExtract %float %D");
+    assert_eq!(run(&format!("{two} 0")).unwrap(), 24.5);
+    assert_eq!(run(&format!("{two} 1")).unwrap(), 48.5);
+    let three = format!("%D = {mma} %v3float %u16 %A3 %B %C3 12288\n%f = OpCompositeExtract %float %D 0");
+    let error = run(&three).unwrap_err();
+    assert_eq!(error.rule(), Some(Rule::MatrixShape), "{error}");
+    assert!(error.to_string().contains("M is 3"), "{error}");
+}
+
+#[test]
 fn illegal_combinations_are_errors() {
     let wrong = |case: Case, says: &str| {
         let error = run_kernel(&text(&case), vec![0; 2048], 0, 0).unwrap_err();

@@ -141,12 +141,7 @@ impl<'a> Lowering<'a> {
         let mut wanted = vec![value];
         while let Some(&top) = wanted.last() {
             match self.get(top) {
-                Some(Value::Scalar(_)) => {
-                    wanted.pop();
-                }
-                Some(&Value::Counter(depth)) => {
-                    let id = self.induction(depth, 1);
-                    self.set(top, Value::Scalar(id));
+                Some(Value::Scalar(_) | Value::Counter(_)) => {
                     wanted.pop();
                 }
                 Some(Value::Tile(_)) => return Err(LowerError::Malformed("a tile is used as a scalar")),
@@ -156,7 +151,7 @@ impl<'a> Lowering<'a> {
                         .kind
                         .operands()
                         .into_iter()
-                        .filter(|&v| !matches!(self.get(v), Some(Value::Scalar(_))))
+                        .filter(|&v| !matches!(self.get(v), Some(Value::Scalar(_) | Value::Counter(_))))
                         .collect();
                     match &op.kind {
                         _ if !missing.is_empty() => wanted.extend(missing),
@@ -174,9 +169,8 @@ impl<'a> Lowering<'a> {
         }
         match self.get(value) {
             Some(&Value::Scalar(id)) => Ok(id),
-            Some(Value::Tile(_) | Value::Counter(_)) | None => {
-                Err(LowerError::Malformed("a scalar is missing"))
-            }
+            Some(&Value::Counter(depth)) => Ok(self.induction(depth, 1)),
+            Some(Value::Tile(_)) | None => Err(LowerError::Malformed("a scalar is missing")),
         }
     }
 

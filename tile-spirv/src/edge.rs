@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use rspirv::spirv::{Capability, Op as Inst, Scope};
-use tile_ir::ir::{Coord, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
+use tile_ir::ir::{Coord, Kernel, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
 use tile_ir::types::{DType, TileType};
 
 use crate::LowerError;
@@ -39,31 +39,53 @@ struct Candidate<'a> {
     form: LoadForm,
 }
 
-fn candidates<'a>(
-    lowering: &Lowering<'a>,
-    body: &'a Region,
-) -> (Vec<Candidate<'a>>, BTreeSet<ValueId>, bool) {
-    let mut loads = vec![];
-    let mut inner: BTreeSet<ValueId> = body.args.iter().copied().collect();
-    let mut innermost = true;
-    body.walk(&mut |op| {
-        inner.extend(&op.results);
-        for region in op.kind.regions() {
-            inner.extend(&region.args);
-        }
-        match &op.kind {
-            OpKind::For { .. } => innermost = false,
-            OpKind::Load { global, at, form } => {
-                if let Some(&result) = op.results.first()
-                    && let Some(tile) = lowering.kernel.ty(result).tile()
-                {
-                    loads.push(Candidate { result, tile, global: *global, at, form: *form });
-                }
+/// What a loop body holds: its loads, the values that differ between runs, and whether it holds no other loop.
+struct Body<'a> {
+    loads: Vec<Candidate<'a>>,
+    moving: BTreeSet<ValueId>,
+    innermost: bool,
+}
+
+impl<'a> Body<'a> {
+    fn of(kernel: &Kernel, region: &'a Region) -> Body<'a> {
+        let moving = region.args.iter().copied().collect();
+        let mut body = Body { loads: vec![], moving, innermost: true };
+        region.walk(&mut |op| {
+            for nested in op.kind.regions() {
+                body.moving.extend(&nested.args);
             }
-            _ => {}
-        }
-    });
-    (loads, inner, innermost)
+            match &op.kind {
+                OpKind::For { .. } => body.innermost = false,
+                OpKind::Load { global, at, form } => {
+                    if let Some(&result) = op.results.first()
+                        && let Some(tile) = kernel.ty(result).tile()
+                    {
+                        body.loads.push(Candidate { result, tile, global: *global, at, form: *form });
+                    }
+                }
+                _ => {}
+            }
+            // A scalar computed from values that do not move does not move either, wherever it stands.
+            let moves = op.kind.operands().iter().any(|v| body.moving.contains(v));
+            if moves || !is_scalar(&op.kind) {
+                body.moving.extend(&op.results);
+            }
+        });
+        body
+    }
+}
+
+fn is_scalar(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Const(_)
+            | OpKind::Binary { .. }
+            | OpKind::Unary { .. }
+            | OpKind::Compare { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Dim { .. }
+            | OpKind::Place(_)
+    )
 }
 
 impl<'a> Lowering<'a> {
@@ -71,23 +93,22 @@ impl<'a> Lowering<'a> {
     pub(crate) fn plan_split(
         &mut self,
         body: &'a Region,
-        (lo, lo_value): (Id, ValueId),
+        lo: Id,
         step: u32,
         ty: Ty,
         trips: Id,
     ) -> Result<Option<Split>, LowerError> {
-        let (loads, inner, innermost) = candidates(self, body);
+        let Body { loads, moving, innermost } = Body::of(self.kernel, body);
         let Some(&counter) = body.args.first() else { return Ok(None) };
         if !innermost || loads.is_empty() {
             return Ok(None);
         }
-        let _ = lo_value;
         let mut split = Split { interior: trips, loads: BTreeSet::new() };
         let zero = self.e.int(ty, 0);
         for load in loads {
             let plane_moves =
-                [load.at.batch, load.at.depth].into_iter().flatten().any(|v| inner.contains(&v));
-            let Some(fixed) = self.fixed_part(load.at.col, counter, &inner) else { continue };
+                [load.at.batch, load.at.depth].into_iter().flatten().any(|v| moving.contains(&v));
+            let Some(fixed) = self.fixed_part(load.at.col, counter, &moving) else { continue };
             if plane_moves || (fixed.counts && (ty != U32 || self.may_wrap(load.at.col))) {
                 continue;
             }
@@ -139,21 +160,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// Reads a column as [counter +] values the loop does not change; `None` if it is something else.
-    fn fixed_part(&self, col: ValueId, counter: ValueId, inner: &BTreeSet<ValueId>) -> Option<FixedPart> {
+    fn fixed_part(&self, col: ValueId, counter: ValueId, moving: &BTreeSet<ValueId>) -> Option<FixedPart> {
         if col == counter {
             return Some(FixedPart { counts: true, terms: vec![] });
         }
-        if !inner.contains(&col) {
+        if !moving.contains(&col) {
             return Some(FixedPart { counts: false, terms: vec![col] });
         }
         let (lhs, rhs) = self.addends(col)?;
-        let outside = |v: &ValueId| !inner.contains(v);
-        match (lhs, rhs) {
-            (c, v) | (v, c) if c == counter && outside(&v) => {
-                Some(FixedPart { counts: true, terms: vec![v] })
-            }
-            _ => None,
-        }
+        let other = match (lhs == counter, rhs == counter) {
+            (true, _) => rhs,
+            (_, true) => lhs,
+            (false, false) => return None,
+        };
+        (!moving.contains(&other)).then(|| FixedPart { counts: true, terms: vec![other] })
     }
 
     /// How a load treats the last column where the emission stands.

@@ -25,6 +25,9 @@ use crate::module::Ty;
 /// Lanes of a sub-group.
 pub(crate) const LANES: u32 = 16;
 
+/// Most bytes one prefetch may name: the L1 cache of the largest device (xe_facts 8, pvc).
+const MAX_PREFETCH_BYTES: u64 = 512 * 1024;
+
 /// The register layout of a tile type.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
@@ -168,5 +171,10 @@ fn transposed(tile: TileType) -> Result<Vec<Message>, LowerError> {
 /// # Errors
 /// When the tables hold no message for the shape.
 pub(crate) fn prefetches(elem_bytes: u32, rows: u32, cols: u32) -> Result<Vec<Message>, LowerError> {
+    // Nothing else bounds a prefetched area: it takes no registers.
+    let bytes = u64::from(elem_bytes) * u64::from(rows) * u64::from(cols);
+    if bytes > MAX_PREFETCH_BYTES {
+        return Err(LowerError::PrefetchSize { bytes, most: MAX_PREFETCH_BYTES });
+    }
     cut(BlockOp::Prefetch, elem_bytes, rows, cols)
 }

@@ -74,6 +74,16 @@ pub enum LowerError {
     /// A shared prefetch cannot be cut; use another tile size or grid.
     #[error("a shared prefetch cuts its tile into equal block messages; {0}")]
     PrefetchCut(String),
+    /// A prefetch names more than any first-level cache holds; use a smaller tile.
+    #[error(
+        "a prefetch may name at most {most} bytes, what a first-level cache holds; this one names {bytes}"
+    )]
+    PrefetchSize {
+        /// Bytes named.
+        bytes: u64,
+        /// Most bytes.
+        most: u64,
+    },
     /// The kernel breaks a rule the verifier should have reported: a defect of the compiler.
     #[error("the compiler's representation of the kernel is malformed: {0}; please report this")]
     Malformed(&'static str),

@@ -8,7 +8,7 @@
 //! *Not here*: where a loop is split (`edge`).
 
 use rspirv::spirv::Op as Inst;
-use tile_ir::ir::{Op, Region, ValueId};
+use tile_ir::ir::{Op, OpKind, Region, ValueId};
 use tile_ir::types::ScalarType;
 
 use crate::LowerError;
@@ -52,8 +52,10 @@ impl<'a> Lowering<'a> {
             self.bind(&op.results, &start);
             return Ok(());
         }
-        let split = self.plan_split(body, (lo_id, lo), step, ty, trips)?;
-        let peel = start.iter().any(|&id| self.e.is_null(id));
+        let split = self.plan_split(body, lo_id, step, ty, trips)?;
+        // Only innermost loops: copies of copies would multiply.
+        let innermost = !body.ops.iter().any(holds_loop);
+        let peel = innermost && start.iter().any(|&id| self.e.is_null(id));
         let outer = self.split.take();
         let results = match split {
             None => self.runs(&runs, zero, trips, &start, peel)?,
@@ -215,6 +217,11 @@ impl<'a> Lowering<'a> {
         self.loops[depth].inductions.push((scale, phi, init));
         phi
     }
+}
+
+fn holds_loop(op: &Op) -> bool {
+    matches!(op.kind, OpKind::For { .. })
+        || op.kind.regions().iter().any(|region| region.ops.iter().any(holds_loop))
 }
 
 /// What all copies of a loop share.

@@ -331,7 +331,7 @@ mod tests {
         assert!(message(&file(good, &[0; 3])).contains("needs 4 bytes of data; 3 follow"));
         assert!(message(&file(good, &[0; 5])).contains("needs 4 bytes of data; 5 follow"));
         for (from, to, text) in [
-            ("(1, 1)", "(99999999999999999999, 1)", "not addressable at byte 50"),
+            ("(1, 1)", "(99999999999999999999, 1)", "not addressable at byte 51"),
             ("(1, 1)", "(9999999999999, 9999999999999)", "more elements than can be addressed"),
             ("(1, 1)", "(-1, 1)", "a size is missing"),
             ("(1, 1)", "(1)", "a matrix has 2 dimensions"),

@@ -20,6 +20,9 @@ use crate::matrix::{ElementType, Stored};
 /// Multiply-adds of the reference above which rows are sampled: 10 to 20 seconds on two cores.
 const MOST_WORK: u128 = 10_000_000_000;
 
+/// Rows of C whose reference is summed in one pass over B, which may be larger than the caches.
+const ROWS_AT_ONCE: usize = 4;
+
 /// What a check found.
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -126,9 +129,9 @@ fn judge(x: f64, reference: f64, sum_of_sizes: f64, k: usize, c: Precision) -> V
     if overflow { Verdict::Overflowed } else { Verdict::Broken { bound } }
 }
 
-/// The findings of one row.
+/// The findings of some rows.
 #[derive(Default)]
-struct Row {
+struct Found {
     broken: Option<Broken>,
     worst: Worst,
     squared_errors: f64,
@@ -138,13 +141,14 @@ struct Row {
     beyond_f32: u64,
 }
 
-impl Row {
+impl Found {
     fn add(&mut self, at: (usize, usize, usize), value: f64, reference: f64, verdict: Verdict) {
         match verdict {
             Verdict::Within { error, bound } => {
                 // Every bound is positive: the spacing of a type is.
-                if error / bound > self.worst.ratio() || self.worst.bound == 0.0 {
-                    self.worst = Worst { error, bound };
+                let this = Worst { error, bound };
+                if this.is_worse_than(self.worst) {
+                    self.worst = this;
                 }
                 self.squared_errors += error * error;
                 self.squared_references += reference * reference;
@@ -158,9 +162,9 @@ impl Row {
         }
     }
 
-    fn join(self, next: Row) -> Row {
-        let worst = if next.worst.ratio() > self.worst.ratio() { next.worst } else { self.worst };
-        Row {
+    fn join(self, next: Found) -> Found {
+        let worst = if next.worst.is_worse_than(self.worst) { next.worst } else { self.worst };
+        Found {
             broken: self.broken.or(next.broken),
             worst,
             squared_errors: self.squared_errors + next.squared_errors,
@@ -173,6 +177,11 @@ impl Row {
 }
 
 impl Worst {
+    /// True also if the other is none at all, which has no bound.
+    fn is_worse_than(self, other: Worst) -> bool {
+        self.ratio() > other.ratio() || other.bound == 0.0
+    }
+
     /// The error as a part of its bound.
     pub fn ratio(self) -> f64 {
         if self.bound > 0.0 { self.error / self.bound } else { 0.0 }
@@ -193,7 +202,7 @@ pub fn check<A: Element, C: Stored>(
     let all_rows = if n == 0 { 0 } else { batches * m };
     let rows = sample(all_rows, rows_affordable(k, n));
     let (done, total) = (AtomicU64::new(0), rows.len() as u64);
-    let mut sum = Row::default();
+    let mut sum = Found::default();
     let (mut right, mut right_of) = (Vec::new(), None);
     for plane in rows.chunk_by(|x, y| x / m == y / m) {
         let batch = plane[0] / m;
@@ -201,35 +210,37 @@ pub fn check<A: Element, C: Stored>(
         if right_of != Some(batch_b) {
             (right, right_of) = (right_operand(b, batch_b, [k, n], transpose_b), Some(batch_b));
         }
-        let compare = |sums: &mut Vec<[f64; 2]>, row: &usize| {
-            let row = row % m;
+        let compare = |sums: &mut Vec<[f64; 2]>, rows: &[usize]| {
             sums.fill([0.0; 2]);
-            let left = a.row(batch_a, 0, row).expect("the rows of C are those of A");
-            for (x, ys) in left.iter().zip(right.chunks_exact(n)) {
-                let x = f64::from(x.to_f32());
-                for ([sum, sizes], y) in sums.iter_mut().zip(ys) {
-                    let product = x * f64::from(*y);
-                    *sum += product;
-                    *sizes += product.abs();
+            let left = |row: usize| a.row(batch_a, 0, row % m).expect("the rows of C are those of A");
+            let left = rows.iter().map(|row| left(*row)).collect::<Vec<_>>();
+            for (step, ys) in right.chunks_exact(n).enumerate() {
+                for (xs, sums) in left.iter().zip(sums.chunks_exact_mut(n)) {
+                    let x = f64::from(xs[step].to_f32());
+                    for ([sum, sizes], y) in sums.iter_mut().zip(ys) {
+                        let product = x * f64::from(*y);
+                        *sum += product;
+                        *sizes += product.abs();
+                    }
                 }
             }
-            let mut found = Row::default();
-            let values = c.row(batch, 0, row).expect("the row was counted from the shape");
-            for (column, (value, [reference, sizes])) in values.iter().zip(sums.iter()).enumerate() {
-                let value = f64::from(value.to_f32());
-                found.add(
-                    (batch, row, column),
-                    value,
-                    *reference,
-                    judge(value, *reference, *sizes, k, precision),
-                );
+            let mut found = Found::default();
+            for (row, sums) in rows.iter().map(|row| row % m).zip(sums.chunks_exact(n)) {
+                let values = c.row(batch, 0, row).expect("the row was counted from the shape");
+                for (column, (value, [reference, sizes])) in values.iter().zip(sums).enumerate() {
+                    let value = f64::from(value.to_f32());
+                    let verdict = judge(value, *reference, *sizes, k, precision);
+                    found.add((batch, row, column), value, *reference, verdict);
+                }
             }
-            tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            let some = rows.len() as u64;
+            tell(done.fetch_add(some, Ordering::Relaxed) + some, total);
             found
         };
-        let found = plane.par_iter().map_init(|| vec![[0.0; 2]; n], compare).collect::<Vec<Row>>();
+        let sums = || vec![[0.0; 2]; ROWS_AT_ONCE * n];
+        let found = plane.par_chunks(ROWS_AT_ONCE).map_init(sums, compare).collect::<Vec<Found>>();
         // In the order of rows, so that sums are the same at every run.
-        sum = found.into_iter().fold(sum, Row::join);
+        sum = found.into_iter().fold(sum, Found::join);
     }
     let relative_frobenius =
         (sum.squared_references > 0.0).then(|| (sum.squared_errors / sum.squared_references).sqrt());

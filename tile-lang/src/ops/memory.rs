@@ -7,7 +7,7 @@
 use crate::element::{Element, MmaInput};
 use crate::global::{At, gl};
 use crate::launch::Cx;
-use crate::place::{Coordinate, Owned, Part, Peers, coop_part};
+use crate::place::{Coordinate, Owned, Peers};
 use crate::role::{Loaded, Storable, Transformed, TransposedLoad, Zeroed};
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{Extent, StoredIn, Tile, rt};
@@ -104,7 +104,7 @@ pub fn load_transpose<T: MmaInput, const K: usize, const N: usize, L: Transposed
 /// prefetch_load::<rt<bf16, 8, 16>>(&a, [7, 7]); // outside: nothing to bring
 /// ```
 pub fn prefetch_load<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>) {
-    g.prefetch(coordinate.origin(), Part { row: 0, col: 0, rows: R::ROWS, cols: R::COLS });
+    g.prefetch(coordinate.origin(), R::ROWS, R::COLS);
 }
 
 /// Asks for this sub-group's part of a tile that all its `peers` use: together they ask for every byte once.
@@ -120,23 +120,18 @@ pub fn prefetch_load_coop<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordina
     prefetch_load_coop_in::<R>(&Cx::SOLO, g, coordinate, peers);
 }
 
-/// The expanded form of [`prefetch_load_coop`]. A tile that cannot be cut is refused when the kernel is
-/// compiled; here, being a hint, it is prefetched whole by a sub-group without peers and not at all by others.
+/// The expanded form of [`prefetch_load_coop`].
+///
+/// The host runs the sub-groups of a work-group one after another, so the parts of the others would come long
+/// after this sub-group's load: here each asks for the whole tile. Cutting it is a matter of the GPU, where a
+/// tile that cannot be cut is refused when the kernel is compiled.
 pub fn prefetch_load_coop_in<R: Tile>(
-    cx: &Cx,
+    _cx: &Cx,
     g: &gl<R::Element>,
     coordinate: impl Coordinate<R::Extent>,
-    peers: Peers,
+    _peers: Peers,
 ) {
-    let (count, index) = peers.share(cx);
-    let part = if count == 1 {
-        Some(Part { row: 0, col: 0, rows: R::ROWS, cols: R::COLS })
-    } else {
-        coop_part((R::ROWS, R::COLS), size_of::<R::Element>(), count as usize, index as usize)
-    };
-    if let Some(part) = part {
-        g.prefetch(coordinate.origin(), part);
-    }
+    prefetch_load::<R>(g, coordinate);
 }
 
 /// Stores a tile where this sub-group owns one.

@@ -7,6 +7,7 @@ use core::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::ahead::Lines;
 use super::{Bodies, Dst, ElementBodies, Src, portable};
 
 /// The AVX2 level.
@@ -41,7 +42,13 @@ const LANES: usize = 8;
 /// # Safety
 /// The CPU has the level's features; `c` is R x 8V, `a` R x k, `b` k x 8V.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+unsafe fn block<const R: usize, const V: usize>(
+    k: usize,
+    c: Dst<f32>,
+    a: Src<f32>,
+    b: Src<f32>,
+    lines: &mut Lines,
+) {
     // SAFETY: all indices below are inside the shapes the caller promises.
     unsafe {
         let mut acc = [[_mm256_setzero_ps(); V]; R];
@@ -53,6 +60,9 @@ unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f3
         let rows: [*const f32; R] = core::array::from_fn(|r| a.at(r, 0));
         let mut right = b.ptr;
         for i in 0..k {
+            if i % 4 == 0 {
+                lines.fetch();
+            }
             let mut vectors = [_mm256_setzero_ps(); V];
             for (v, vector) in vectors.iter_mut().enumerate() {
                 *vector = _mm256_loadu_ps(right.add(v * LANES));
@@ -78,7 +88,14 @@ unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f3
 /// # Safety
 /// The CPU has the level's features; `c` is m x 8V, `a` m x k, `b` k x 8V.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+unsafe fn columns<const V: usize>(
+    m: usize,
+    k: usize,
+    c: Dst<f32>,
+    a: Src<f32>,
+    b: Src<f32>,
+    lines: &mut Lines,
+) {
     let blocks = m.div_ceil(6);
     let mut row = 0;
     for i in 0..blocks {
@@ -87,12 +104,12 @@ unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, 
         // SAFETY: the block is rows `row..row + rows` of the caller's shapes.
         unsafe {
             match rows {
-                1 => block::<1, V>(k, c, a, b),
-                2 => block::<2, V>(k, c, a, b),
-                3 => block::<3, V>(k, c, a, b),
-                4 => block::<4, V>(k, c, a, b),
-                5 => block::<5, V>(k, c, a, b),
-                _ => block::<6, V>(k, c, a, b),
+                1 => block::<1, V>(k, c, a, b, lines),
+                2 => block::<2, V>(k, c, a, b, lines),
+                3 => block::<3, V>(k, c, a, b, lines),
+                4 => block::<4, V>(k, c, a, b, lines),
+                5 => block::<5, V>(k, c, a, b, lines),
+                _ => block::<6, V>(k, c, a, b, lines),
             }
         }
         row += rows;
@@ -102,16 +119,16 @@ unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, 
 /// # Safety
 /// The CPU has the level's features; `c` is m x n, `a` m x k, `b` k x n; all live, `c` apart from the others.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>, lines: &mut Lines) {
     let mut col = 0;
     while col < n {
         let (c, b) = (c.from(0, col), b.from(0, col));
         // SAFETY: each call covers columns `col..` that exist.
         unsafe {
             match (n - col) / LANES {
-                0 => portable::mma([m, n - col, k], c, a, b),
-                1 => columns::<1>(m, k, c, a, b),
-                _ => columns::<2>(m, k, c, a, b),
+                0 => portable::mma([m, n - col, k], c, a, b, lines),
+                1 => columns::<1>(m, k, c, a, b, lines),
+                _ => columns::<2>(m, k, c, a, b, lines),
             }
         }
         col += if n - col < LANES { n - col } else { ((n - col) / LANES).min(2) * LANES };

@@ -7,6 +7,7 @@ use core::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::ahead::Lines;
 use super::{Bodies, Dst, ElementBodies, Src, portable};
 
 /// The AVX-512 level.
@@ -41,7 +42,13 @@ const LANES: usize = 16;
 /// # Safety
 /// The CPU has the level's features; `c` is R x 16V, `a` R x k, `b` k x 16V.
 #[target_feature(enable = "avx512f")]
-unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+unsafe fn block<const R: usize, const V: usize>(
+    k: usize,
+    c: Dst<f32>,
+    a: Src<f32>,
+    b: Src<f32>,
+    lines: &mut Lines,
+) {
     // SAFETY: all indices below are inside the shapes the caller promises.
     unsafe {
         let mut acc = [[_mm512_setzero_ps(); V]; R];
@@ -53,6 +60,9 @@ unsafe fn block<const R: usize, const V: usize>(k: usize, c: Dst<f32>, a: Src<f3
         let (mut left, mut right) = (a, b);
         let whole = k - k % UNROLL;
         for _ in 0..whole / UNROLL {
+            // Two lines per turn: a 32x64x32 product has 48 turns and its next operands have 96 lines.
+            lines.fetch();
+            lines.fetch();
             steps::<R, V, UNROLL>(&mut acc, left, right);
             left = left.from(0, UNROLL);
             right = right.from(UNROLL, 0);
@@ -106,7 +116,15 @@ unsafe fn steps<const R: usize, const V: usize, const K: usize>(
 /// The CPU has the level's features; `c` is m x 16V, `a` m x k, `b` k x 16V; `most` is at most 8, and at most 6
 /// if V is 4: more would spill.
 #[target_feature(enable = "avx512f")]
-unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>, most: usize) {
+unsafe fn columns<const V: usize>(
+    m: usize,
+    k: usize,
+    c: Dst<f32>,
+    a: Src<f32>,
+    b: Src<f32>,
+    most: usize,
+    lines: &mut Lines,
+) {
     let blocks = m.div_ceil(most);
     let mut row = 0;
     for i in 0..blocks {
@@ -115,14 +133,14 @@ unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, 
         // SAFETY: the block is rows `row..row + rows` of the caller's shapes.
         unsafe {
             match rows {
-                1 => block::<1, V>(k, c, a, b),
-                2 => block::<2, V>(k, c, a, b),
-                3 => block::<3, V>(k, c, a, b),
-                4 => block::<4, V>(k, c, a, b),
-                5 => block::<5, V>(k, c, a, b),
-                6 => block::<6, V>(k, c, a, b),
-                7 => block::<7, V>(k, c, a, b),
-                _ => block::<8, V>(k, c, a, b),
+                1 => block::<1, V>(k, c, a, b, lines),
+                2 => block::<2, V>(k, c, a, b, lines),
+                3 => block::<3, V>(k, c, a, b, lines),
+                4 => block::<4, V>(k, c, a, b, lines),
+                5 => block::<5, V>(k, c, a, b, lines),
+                6 => block::<6, V>(k, c, a, b, lines),
+                7 => block::<7, V>(k, c, a, b, lines),
+                _ => block::<8, V>(k, c, a, b, lines),
             }
         }
         row += rows;
@@ -132,18 +150,18 @@ unsafe fn columns<const V: usize>(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, 
 /// # Safety
 /// The CPU has the level's features; `c` is m x n, `a` m x k, `b` k x n; all live, `c` apart from the others.
 #[target_feature(enable = "avx512f")]
-unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>, lines: &mut Lines) {
     let mut col = 0;
     while col < n {
         let (c, b) = (c.from(0, col), b.from(0, col));
         // SAFETY: each call covers columns `col..` that exist.
         unsafe {
             match (n - col) / LANES {
-                0 => portable::mma([m, n - col, k], c, a, b),
-                1 => columns::<1>(m, k, c, a, b, 8),
-                2 => columns::<2>(m, k, c, a, b, 8),
-                3 => columns::<3>(m, k, c, a, b, 8),
-                _ => columns::<4>(m, k, c, a, b, 6),
+                0 => portable::mma([m, n - col, k], c, a, b, lines),
+                1 => columns::<1>(m, k, c, a, b, 8, lines),
+                2 => columns::<2>(m, k, c, a, b, 8, lines),
+                3 => columns::<3>(m, k, c, a, b, 8, lines),
+                _ => columns::<4>(m, k, c, a, b, 6, lines),
             }
         }
         col += if n - col < LANES { n - col } else { ((n - col) / LANES).min(4) * LANES };

@@ -5,6 +5,7 @@
 
 use half::{bf16, f16};
 
+use super::ahead::Lines;
 use super::{Bodies, Dst, ElementBodies, Src, convert};
 
 /// The portable level.
@@ -137,7 +138,7 @@ pub(crate) unsafe fn scale(src: *const f32, dst: *mut f32, len: usize, factor: f
 
 /// # Safety
 /// `c` is m x n, `a` m x k, `b` k x n; all live, `c` apart from the others.
-pub(crate) unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>) {
+pub(crate) unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>, _lines: &mut Lines) {
     for row in 0..m {
         for i in 0..k {
             // SAFETY: row < m and i < k.

@@ -264,10 +264,12 @@ pub fn assemble_with_tool(text: &str) -> Option<Vec<u32>> {
         );
         return None;
     }
+    let tool = tool.canonicalize().unwrap();
     let stem = format!("tile-sim-{}-{:?}", std::process::id(), std::thread::current().id());
     let (source, target) = (std::env::temp_dir().join(&stem), std::env::temp_dir().join(stem + ".spv"));
     std::fs::write(&source, text).unwrap();
-    let status = Command::new(tool).args(["--target-env", "spv1.4", "-o"]).arg(&target).arg(&source).output();
+    let status =
+        Command::new(&tool).args(["--target-env", "spv1.4", "-o"]).arg(&target).arg(&source).output();
     let output = status.unwrap();
     assert!(output.status.success(), "spirv-as: {}", String::from_utf8_lossy(&output.stderr));
     let bytes = std::fs::read(&target).unwrap();

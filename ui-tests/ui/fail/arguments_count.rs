@@ -1,0 +1,12 @@
+//! T015: an op has its number of arguments.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let tile: rt<f32, M, 16> = zeros(n);
+    store(c, &tile);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! T010: a variable has a value where it is declared.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let sum: u32;
+    sum = n;
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! T010: a loop runs over a range.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let mut i = 0u32;
+    while i < n {
+        i += 1;
+    }
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

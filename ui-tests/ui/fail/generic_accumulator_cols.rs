@@ -1,0 +1,20 @@
+//! The accumulator has B's columns in every instance, by name.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<bf16, f32, 16, 32, 32; subgroups = (1, 1)>))]
+fn gemm<A: MmaInput, C: Element, const M: usize, const N: usize, const K: usize>(
+    c: &mut gl<C>,
+    a: &gl<A>,
+    b: &gl<A>,
+) {
+    let at = own_tile::<M, N>(c, Linear);
+    let mut acc: rt<f32, M, K, Acc> = zeros();
+    let x: rt<A, M, K> = load(a, [at.row(), 0]);
+    let y: rt<A, K, N, Vnni> = load_transform(b, [0, at.col()]);
+    mma_AB(&mut acc, &x, &y);
+    let out: rt<C, M, N> = zeros();
+    store(c, &out, at);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! T006: a kernel takes its grid from exactly one `own_tile`.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let other = own_tile::<M, 16>(c, Linear);
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+    store(c, &tile, other);
+}
+
+fn main() {}

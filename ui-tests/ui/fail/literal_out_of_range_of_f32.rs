@@ -1,0 +1,13 @@
+//! T017: a literal fits its type.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, x: f32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let s = x * 1e39;
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile.scale(s), at);
+}
+
+fn main() {}

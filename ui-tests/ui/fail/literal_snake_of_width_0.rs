@@ -1,0 +1,12 @@
+//! T017: the width of `Snake` is at least 1.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>) {
+    let at = own_tile::<M, 16>(c, Snake(0));
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! T031: a prefetched tile has its tensor's element type.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, a: &gl<bf16>) {
+    let at = own_tile::<M, 16>(c, Linear);
+    prefetch_load::<rt<f32, M, 16>>(a, [0, 0]);
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! T016: a variable keeps its type.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let mut s = 1.0;
+    if n > 1 {
+        s = n;
+    }
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile.scale(s), at);
+}
+
+fn main() {}

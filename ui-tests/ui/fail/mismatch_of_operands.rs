@@ -1,0 +1,13 @@
+//! T016: operators work on scalars.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let tile: rt<f32, M, 16> = zeros();
+    let twice = tile + tile;
+    store(c, &twice, at);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! T016: scalars do not convert by themselves.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32, i: i32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let k = n + i;
+    for _ in 0..k {}
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! T005: a kernel parameter is a `gl` or a scalar.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, count: usize, names: &[u8]) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

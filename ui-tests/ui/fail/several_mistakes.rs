@@ -1,0 +1,15 @@
+//! All mistakes of a kernel are reported together.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32, x: f32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let k = twice(n);
+    let wide = n as i64;
+    let s = x * SCALE;
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

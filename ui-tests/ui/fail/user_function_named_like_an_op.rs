@@ -1,0 +1,16 @@
+//! A function named like an op does not fit.
+
+use tile_std::prelude::*;
+
+fn zeros() -> u32 {
+    7
+}
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}
