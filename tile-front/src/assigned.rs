@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{At, Block, CallOp, Expr, ExprKind, Method, Stmt};
+use crate::ast::{At, Block, CallOp, Expr, ExprKind, Method, Operand, Stmt};
 
 /// The names of outer variables that the blocks assign or accumulate into.
 pub fn assigned(blocks: &[&Block]) -> BTreeSet<String> {
@@ -48,7 +48,11 @@ impl Walk {
                     self.block(body);
                     self.declared.truncate(depth);
                 }
-                Stmt::Return(_) => {}
+                Stmt::While { cond, body, .. } => {
+                    self.expr(cond);
+                    self.block(body);
+                }
+                Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) => {}
                 Stmt::Expr(e) => self.expr(e),
             }
         }
@@ -89,7 +93,17 @@ impl Walk {
                 self.expr(receiver);
                 match method {
                     Method::Scale(by) => self.expr(by),
-                    Method::Part | Method::Tiles(..) | Method::Outside | Method::To(_) => {}
+                    Method::MapBinary(_, _, operand) => match &**operand {
+                        Operand::Reference(e) | Operand::Value(e) => self.expr(e),
+                    },
+                    Method::Reduce(_, _, running) => running.iter().for_each(|e| self.expr(e)),
+                    Method::Keep(_, args) => args.iter().for_each(|e| self.expr(e)),
+                    Method::Triangle(_, args) => args.iter().for_each(|e| self.expr(e)),
+                    Method::Part
+                    | Method::Tiles(..)
+                    | Method::Outside
+                    | Method::To(_)
+                    | Method::MapUnary(_) => {}
                 }
             }
             ExprKind::Call(call) => match &call.op {
@@ -99,7 +113,11 @@ impl Walk {
                         self.expr(width);
                     }
                 }
-                CallOp::Load { at, .. } | CallOp::Prefetch { at, .. } => self.at(at),
+                CallOp::Fill(value) => self.expr(value),
+                CallOp::Load { at, .. }
+                | CallOp::Prefetch { at, .. }
+                | CallOp::LoadVector { at, .. }
+                | CallOp::LoadScalar { at, .. } => self.at(at),
                 CallOp::Store { tile, at, .. } => {
                     self.expr(tile);
                     self.at(at);

@@ -4,9 +4,10 @@
 //! dense, so later stages can keep facts about expressions in vectors. *Not here*: types.
 
 use proc_macro2::{Ident, Span};
-use tile_ir::ir::{LoadForm, Peers, Place};
+use tile_ir::ir::{LoadForm, Peers, Place, Reduction};
+use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Unary};
-use tile_ir::types::{DType, Role, ScalarType};
+use tile_ir::types::{Along, DType, Role, ScalarType};
 
 /// A kernel function as declared.
 #[derive(Clone, Debug)]
@@ -139,11 +140,28 @@ pub struct TileRef {
     pub close: Span,
 }
 
+/// `rv<T, N, E>` as written.
+#[derive(Clone, Debug)]
+pub struct VectorRef {
+    /// Element type.
+    pub dtype: DTypeRef,
+    /// Number of elements.
+    pub len: SizeRef,
+    /// Encoding.
+    pub along: Along,
+    /// Where the encoding was written; the type where it was left out.
+    pub along_span: Span,
+    /// Where the type was written.
+    pub span: Span,
+}
+
 /// A type as written on a `let`.
 #[derive(Clone, Debug)]
 pub enum TypeRef {
     /// A tile.
     Tile(TileRef),
+    /// A vector.
+    Vector(VectorRef),
     /// A scalar, with where it was written.
     Scalar(ScalarType, Span),
     /// The value of `own_tile`, `Own<M, N>`.
@@ -195,6 +213,19 @@ pub enum Stmt {
         /// The `for` keyword.
         span: Span,
     },
+    /// `while c { .. }`
+    While {
+        /// The condition.
+        cond: Expr,
+        /// The body.
+        body: Block,
+        /// The `while` keyword.
+        span: Span,
+    },
+    /// `break;`
+    Break(Span),
+    /// `continue;`
+    Continue(Span),
     /// `return;`
     Return(Span),
     /// An expression whose value is dropped, such as a call or an `if`.
@@ -291,6 +322,25 @@ pub enum Method {
     To(DTypeRef),
     /// `tile.scale(s)`
     Scale(Box<Expr>),
+    /// `x.exp2()` and the like.
+    MapUnary(MapUnary),
+    /// `x.add(&y)`, `x.add(s)`, or, with an encoding, `x.add_row(&v)` and `x.add_col(&v)`.
+    MapBinary(MapBinary, Option<Along>, Box<Operand>),
+    /// `x.row_max()`, `x.col_sum()`, or, with a running value, `x.row_max_with(&m)`.
+    Reduce(Along, Reduction, Option<Box<Expr>>),
+    /// `x.keep_cols(n, fill)`, `x.keep_rows(n, fill)`
+    Keep(Along, Box<[Expr; 2]>),
+    /// `x.tril(row, col, fill)` (`true`) or `x.triu(row, col, fill)`.
+    Triangle(bool, Box<[Expr; 3]>),
+}
+
+/// The right operand of an element-wise op.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// `&y`: a tile or vector.
+    Reference(Expr),
+    /// `s`: a scalar.
+    Value(Expr),
 }
 
 /// A call of an op.
@@ -311,6 +361,22 @@ pub struct Call {
 pub enum CallOp {
     /// `zeros()`
     Zeros,
+    /// `fill(s)`
+    Fill(Expr),
+    /// `load_vec(g, [row, i])`
+    LoadVector {
+        /// The source.
+        global: Ident,
+        /// Where.
+        at: At,
+    },
+    /// `load_scalar(g, [r, c])`
+    LoadScalar {
+        /// The source.
+        global: Ident,
+        /// Where, in elements.
+        at: At,
+    },
     /// `subgroup_id()` and the like.
     Place(Place),
     /// `own_tile::<M, N>(c, order)`

@@ -11,11 +11,11 @@ use syn::{
 
 use crate::ast::{
     Block, Bound, DTypeRef, Decl, GenericKind, GenericParam, ParamDecl, ParamType, RoleRef, SizeRef, TileRef,
-    TypeRef,
+    TypeRef, VectorRef,
 };
 use crate::diag::Diags;
 use tile_ir::error::Code;
-use tile_ir::types::{DType, Role, ScalarType};
+use tile_ir::types::{Along, DType, Role, ScalarType};
 
 /// The last segment's name of a path without `self` types, if the path is that plain.
 pub fn path_name(path: &syn::Path) -> Option<&Ident> {
@@ -407,5 +407,58 @@ pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
             return None;
         }
     }
+    if let Type::Path(p) = ty
+        && let Some(segment) = p.path.segments.last()
+        && segment.ident == "rv"
+    {
+        return parse_vector(segment, generics, diags).map(TypeRef::Vector);
+    }
     parse_tile(ty, generics, diags).map(TypeRef::Tile)
+}
+
+/// Reads `rv<T, N, E>`.
+fn parse_vector(
+    segment: &syn::PathSegment,
+    generics: &[GenericParam],
+    diags: &mut Diags,
+) -> Option<VectorRef> {
+    let span = segment.ident.span();
+    let args: Vec<&GenericArgument> = match &segment.arguments {
+        PathArguments::AngleBracketed(a) => a.args.iter().collect(),
+        PathArguments::None | PathArguments::Parenthesized(_) => vec![],
+    };
+    let ([GenericArgument::Type(dtype), len] | [GenericArgument::Type(dtype), len, _]) = args.as_slice()
+    else {
+        diags.push(
+            Code::UntypedSource,
+            span,
+            "`rv` takes an element type, a length and, if it is not `PerRow`, an encoding",
+            "write `rv<f32, M, PerRow>` or `rv<f32, N, PerCol>`",
+        );
+        return None;
+    };
+    let (dtype, len) = (parse_dtype(dtype, generics, diags), parse_size(len, generics, diags));
+    let (along, along_span) = match args.get(2) {
+        None => (Along::Rows, span),
+        Some(arg) => {
+            let name = match arg {
+                GenericArgument::Type(Type::Path(p)) => path_name(&p.path),
+                _ => None,
+            };
+            let along = name.and_then(|n| Along::ALL.iter().copied().find(|a| *n == a.name()));
+            match (along, name) {
+                (Some(along), Some(name)) => (along, name.span()),
+                (Some(_) | None, _) => {
+                    diags.push(
+                        Code::UntypedSource,
+                        arg.span(),
+                        "the encoding of a vector is `PerRow` or `PerCol`",
+                        "",
+                    );
+                    return None;
+                }
+            }
+        }
+    };
+    Some(VectorRef { dtype: dtype?, len: len?, along, along_span, span })
 }

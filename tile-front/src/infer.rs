@@ -6,18 +6,18 @@
 //! type as written (`rt<A, BM, BK>`), from which `expand` makes the witnesses that rustc must accept.
 //! *Guarantees*: without errors, a kernel that `tile_ir::verify` can check. *Not here*: calls (`infer_call`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{Block, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
 use crate::diag::Diags;
 use crate::instance::Binding;
-use crate::value::{SymTile, SymType, Val, Var, Want, sym_tile, value_id};
+use crate::value::{Ends, SymTile, SymType, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id};
 use tile_ir::error::{Code, Span};
 use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
 use tile_ir::scalar::{Binary, Const, Unary, casts};
-use tile_ir::types::{ScalarType, TileType, Type};
+use tile_ir::types::{ScalarType, TileType, Type, VectorType};
 
 /// Infers one instance.
 pub struct Infer<'a> {
@@ -27,10 +27,14 @@ pub struct Infer<'a> {
     pub(crate) spans: Vec<TokenSpan>,
     /// Predicted types of the values bound by `let`, by expression id.
     pub(crate) witnesses: BTreeMap<u32, SymType>,
+    /// Element-wise methods whose receiver is a scalar, by expression id.
+    pub(crate) scalar_maps: BTreeSet<u32>,
     /// Variables in scope, innermost last.
     pub(crate) vars: Vec<Var>,
     /// Ops of the regions being built, innermost last.
     pub(crate) ops: Vec<Vec<Op>>,
+    /// Variables carried by the loops around the current point, as indices into `vars`, innermost last.
+    pub(crate) loops: Vec<Vec<usize>>,
 }
 
 /// What inference gives: the unverified kernel, the errors, the tokens behind the IR's spans, and the
@@ -44,6 +48,8 @@ pub struct Inferred {
     pub spans: Vec<TokenSpan>,
     /// Predicted types of `let` values by expression id.
     pub witnesses: BTreeMap<u32, SymType>,
+    /// Element-wise methods whose receiver is a scalar, by expression id.
+    pub scalar_maps: BTreeSet<u32>,
 }
 
 /// Types the body of one instance and builds its IR.
@@ -63,13 +69,21 @@ pub fn infer(decl: &Decl, binding: &Binding) -> Inferred {
         diags: Diags::default(),
         spans: vec![],
         witnesses: BTreeMap::new(),
+        scalar_maps: BTreeSet::new(),
         vars: vec![],
         ops: vec![vec![]],
+        loops: vec![],
     };
     this.declare_params(decl);
     this.block(&decl.body, Want::Any);
     this.kernel.body.ops = this.ops.pop().unwrap_or_default();
-    Inferred { kernel: this.kernel, diags: this.diags, spans: this.spans, witnesses: this.witnesses }
+    Inferred {
+        kernel: this.kernel,
+        diags: this.diags,
+        spans: this.spans,
+        witnesses: this.witnesses,
+        scalar_maps: this.scalar_maps,
+    }
 }
 
 impl Infer<'_> {
@@ -134,12 +148,22 @@ impl Infer<'_> {
         })
     }
 
+    /// The concrete type of a vector type, if its length has a value.
+    pub(crate) fn concrete_vector(&self, v: &SymVector) -> Option<VectorType> {
+        Some(VectorType {
+            dtype: self.binding.dtype(&v.dtype)?,
+            len: self.binding.size(&v.len)?,
+            along: v.along,
+        })
+    }
+
     /// Names a type in messages.
     pub(crate) fn name_of(&self, val: &Val) -> String {
         match val {
             Val::Scalar(_, ty) => ty.to_string(),
             Val::Int(_) => "an integer literal".into(),
             Val::Tile(_, t) => self.concrete(t).map_or("a tile".into(), |t| format!("`{t}`")),
+            Val::Vector(_, v) => self.concrete_vector(v).map_or("a vector".into(), |v| format!("`{v}`")),
             Val::Own(_) => "the value of `own_tile`".into(),
             Val::Global(_) => "a `gl`".into(),
             Val::Unit | Val::Broken => "nothing".into(),
@@ -165,20 +189,20 @@ impl Infer<'_> {
         }
     }
 
-    /// Walks a block in a scope of its own. The second result is true when it returned.
-    pub(crate) fn block(&mut self, block: &Block, want: Want<'_>) -> (Option<Val>, bool) {
+    /// Walks a block in a scope of its own; says how it ends.
+    pub(crate) fn block(&mut self, block: &Block, want: Want<'_>) -> (Option<Val>, Ends) {
         let depth = self.vars.len();
-        let mut returned = false;
+        let mut ends = Ends::No;
         for stmt in &block.stmts {
-            if returned {
+            if ends != Ends::No {
                 break;
             }
-            returned = self.stmt(stmt);
+            ends = self.stmt(stmt);
         }
         let val = match &block.tail {
-            Some(tail) if !returned => match self.if_returning(tail, want) {
-                Some((val, ends)) => {
-                    returned = ends;
+            Some(tail) if ends == Ends::No => match self.if_ending(tail, want) {
+                Some((val, how)) => {
+                    ends = how;
                     val
                 }
                 None => self.expr(tail, want),
@@ -186,19 +210,30 @@ impl Infer<'_> {
             Some(_) | None => Some(Val::Unit),
         };
         self.vars.truncate(depth);
-        (val, returned)
+        (val, ends)
     }
 
-    /// Handles an `if` whose static branch may return; `None` when `e` is something else.
-    fn if_returning(&mut self, e: &Expr, want: Want<'_>) -> Option<(Option<Val>, bool)> {
+    /// Handles an `if` that may end the block; `None` when `e` is something else.
+    fn if_ending(&mut self, e: &Expr, want: Want<'_>) -> Option<(Option<Val>, Ends)> {
         let ExprKind::If { cond, then, otherwise } = &e.kind else { return None };
         Some(self.if_expr(e, cond, then, otherwise.as_ref(), want))
     }
 
-    /// Walks a statement; true when it returned.
-    fn stmt(&mut self, stmt: &Stmt) -> bool {
+    /// Walks a statement; says whether it ended the block.
+    fn stmt(&mut self, stmt: &Stmt) -> Ends {
         match stmt {
-            Stmt::Return(_) => return true,
+            Stmt::Return(_) => return Ends::Return,
+            Stmt::Break(span) | Stmt::Continue(span) if self.loops.is_empty() => {
+                self.diags.push(
+                    Code::LoopExit,
+                    *span,
+                    "`break` and `continue` stand in a loop; here there is none",
+                    "use `return` to end the kernel",
+                );
+            }
+            Stmt::Break(_) => return Ends::Break,
+            Stmt::Continue(_) => return Ends::Continue,
+            Stmt::While { cond, body, span } => self.while_loop(cond, body, *span),
             Stmt::Let { name, ty, value, .. } => {
                 if let Some(val) = self.let_value(name, ty.as_ref(), value) {
                     self.vars.push(Var { name: name.clone(), val });
@@ -212,13 +247,13 @@ impl Infer<'_> {
                 self.for_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
             }
             Stmt::Expr(e) => {
-                if let Some((_, ends)) = self.if_returning(e, Want::Any) {
+                if let Some((_, ends)) = self.if_ending(e, Want::Any) {
                     return ends;
                 }
                 self.expr(e, Want::Any);
             }
         }
-        false
+        Ends::No
     }
 
     fn declare_broken(&mut self, name: &Ident, ty: Option<&TypeRef>) {
@@ -228,6 +263,13 @@ impl Infer<'_> {
                 let sym = sym_tile(t);
                 match self.concrete(&sym) {
                     Some(c) => Val::Tile(self.kernel.new_value(Type::Tile(c)), sym),
+                    None => Val::Broken,
+                }
+            }
+            Some(TypeRef::Vector(v)) => {
+                let sym = sym_vector(v);
+                match self.concrete_vector(&sym) {
+                    Some(c) => Val::Vector(self.kernel.new_value(Type::Vector(c)), sym),
                     None => Val::Broken,
                 }
             }
@@ -250,6 +292,14 @@ impl Infer<'_> {
                 }
                 let val = self.expr(value, Want::Tile(&sym))?;
                 self.tile_as(val, &sym, value.span)
+            }
+            Some(TypeRef::Vector(v)) => {
+                let sym = sym_vector(v);
+                if self.concrete_vector(&sym).is_none() {
+                    return self.error(Code::VectorLength, v.span, "a vector's length fits 32 bits", "");
+                }
+                let val = self.expr(value, Want::Vector(&sym))?;
+                self.vector_as(val, &sym, value.span)
             }
             Some(TypeRef::Own(rows, cols, span)) => {
                 let val = self.expr(value, Want::Any)?;
@@ -278,6 +328,7 @@ impl Infer<'_> {
                 match &val {
                     Val::Scalar(_, s) => drop(self.witnesses.insert(value.id, SymType::Scalar(*s))),
                     Val::Tile(_, t) => drop(self.witnesses.insert(value.id, SymType::Tile(t.clone()))),
+                    Val::Vector(_, v) => drop(self.witnesses.insert(value.id, SymType::Vector(v.clone()))),
                     Val::Own(o) => {
                         self.witnesses.insert(value.id, SymType::Own(o.rows.clone(), o.cols.clone()));
                     }
@@ -328,11 +379,16 @@ impl Infer<'_> {
                 let Some(val) = self.expr(value, Want::Tile(&t)) else { return };
                 self.tile_as(val, &t, value.span)
             }
-            (Val::Tile(..), Some(_)) => self.error(
+            (Val::Vector(_, v), None) => {
+                let v = v.clone();
+                let Some(val) = self.expr(value, Want::Vector(&v)) else { return };
+                self.vector_as(val, &v, value.span)
+            }
+            (Val::Tile(..) | Val::Vector(..), Some(_)) => self.error(
                 Code::Construct,
                 name.span(),
-                "compound assignment works on scalars; here the variable is a tile",
-                "use the tile's ops, such as `mma_AB(&mut acc, &a, &b)`",
+                "compound assignment works on scalars; here the variable is a tile or vector",
+                "use its ops, such as `x = x.add(&y);`",
             ),
             (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken | Val::Int(_), _) => {
                 let found = self.name_of(&old);
@@ -485,7 +541,7 @@ impl Infer<'_> {
                     let value = self.scalar(val, ty, inner.span)?;
                     Some(Val::Scalar(self.emit_scalar(OpKind::Unary { op, value }, ty, e.span), ty))
                 }
-                Want::Scalar(_) | Want::Any | Want::Tile(_) => self.error(
+                Want::Scalar(_) | Want::Any | Want::Tile(_) | Want::Vector(_) => self.error(
                     Code::Literal,
                     inner.span,
                     "the literal's type is not known here",
@@ -517,7 +573,7 @@ impl Infer<'_> {
         let ty = match (&x, &y, want) {
             (Val::Scalar(_, s), _, _) | (Val::Int(_), Val::Scalar(_, s), _) => *s,
             (Val::Int(_), Val::Int(_), Want::Scalar(s)) => s,
-            (Val::Int(_), Val::Int(_), Want::Any | Want::Tile(_)) => {
+            (Val::Int(_), Val::Int(_), Want::Any | Want::Tile(_) | Want::Vector(_)) => {
                 return self.error(
                     Code::Literal,
                     a.span,
@@ -525,10 +581,24 @@ impl Infer<'_> {
                     "write it on one of them: `0u32`",
                 );
             }
-            (other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken), _, _)
+            (
+                other @ (Val::Tile(..)
+                | Val::Vector(..)
+                | Val::Own(_)
+                | Val::Global(_)
+                | Val::Unit
+                | Val::Broken),
+                _,
+                _,
+            )
             | (
                 Val::Int(_),
-                other @ (Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken),
+                other @ (Val::Tile(..)
+                | Val::Vector(..)
+                | Val::Own(_)
+                | Val::Global(_)
+                | Val::Unit
+                | Val::Broken),
                 _,
             ) => {
                 let found = self.name_of(other);
@@ -575,7 +645,13 @@ impl Infer<'_> {
                     ),
                 }
             }
-            Val::Scalar(..) | Val::Tile(..) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => {
+            Val::Scalar(..)
+            | Val::Tile(..)
+            | Val::Vector(..)
+            | Val::Own(_)
+            | Val::Global(_)
+            | Val::Unit
+            | Val::Broken => {
                 let found = self.name_of(&val);
                 let help = match (&val, ty) {
                     (Val::Scalar(..), ScalarType::Bool) => "compare instead: `x != 0`".to_string(),
@@ -605,6 +681,22 @@ impl Infer<'_> {
             span,
             format!("a `{wanted}` is needed; here it is {found}"),
             "`.to::<T>()` converts `Acc` and `Row` tiles",
+        )
+    }
+
+    /// Checks that a value is a vector of this type.
+    fn vector_as(&mut self, val: Val, want: &SymVector, span: TokenSpan) -> Option<Val> {
+        let found = self.type_of(&val);
+        let wanted = self.concrete_vector(want).map(Type::Vector);
+        if found.is_some() && found == wanted {
+            return value_id(&val).map(|id| Val::Vector(id, want.clone()));
+        }
+        let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));
+        self.error(
+            Code::Mismatch,
+            span,
+            format!("a `{wanted}` is needed; here it is {found}"),
+            "`.to::<T>()` converts the element type; length and encoding stay",
         )
     }
 }

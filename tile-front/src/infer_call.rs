@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{At, Call, CallOp, DTypeRef, Expr, Method};
 use crate::infer::Infer;
-use crate::value::{Owned, SymTile, Val, Want, sym_tile};
+use crate::value::{Owned, SymTile, SymVector, Val, Want, sym_tile};
 use tile_ir::error::Code;
 use tile_ir::ir::{Coord, Dim, OpKind, Order, ParamId, Unit, ValueId};
 use tile_ir::scalar::{Binary, Compare, Const};
@@ -65,22 +65,28 @@ impl Infer<'_> {
         }
     }
 
-    /// The tile a source makes: the one that is wanted, because it was written.
-    fn source(&mut self, want: Want<'_>, name: &Ident) -> Option<(SymTile, Type)> {
+    /// Makes what a source makes: the tile or vector that is wanted, because its type was written.
+    fn source(&mut self, want: Want<'_>, name: &Ident, kind: OpKind) -> Option<Val> {
+        let span = name.span();
         match want {
             Want::Tile(sym) => {
-                let ty = self.concrete(sym)?;
-                Some((sym.clone(), Type::Tile(ty)))
+                let ty = Type::Tile(self.concrete(sym)?);
+                Some(Val::Tile(self.emit(kind, &[ty], span)[0], sym.clone()))
             }
-            Want::Any | Want::Scalar(_) => self.error(
-                Code::UntypedSource,
-                name.span(),
-                format!("a source of a tile has a written type; here `{name}` has none"),
-                &format!(
-                    "bind it first: `let x: rt<T, ROWS, COLS> = {name}({});`",
-                    if *name == "zeros" { "" } else { ".." }
-                ),
-            ),
+            Want::Vector(sym) => {
+                let ty = Type::Vector(self.concrete_vector(sym)?);
+                Some(Val::Vector(self.emit(kind, &[ty], span)[0], sym.clone()))
+            }
+            Want::Any | Want::Scalar(_) => {
+                let written = if *name == "load_vec" { "rv<T, LEN, PerCol>" } else { "rt<T, ROWS, COLS>" };
+                let args = if *name == "zeros" { "" } else { ".." };
+                self.error(
+                    Code::UntypedSource,
+                    span,
+                    format!("a source of a tile has a written type; here `{name}` has none"),
+                    &format!("bind it first: `let x: {written} = {name}({args});`"),
+                )
+            }
         }
     }
 
@@ -88,9 +94,30 @@ impl Infer<'_> {
     pub(crate) fn call(&mut self, call: &Call, e: &Expr, want: Want<'_>) -> Option<Val> {
         let span = call.name.span();
         match &call.op {
-            CallOp::Zeros => {
-                let (sym, ty) = self.source(want, &call.name)?;
-                Some(Val::Tile(self.emit(OpKind::Zeros, &[ty], span)[0], sym))
+            CallOp::Zeros => self.source(want, &call.name, OpKind::Zeros),
+            CallOp::Fill(value) => {
+                let val = self.expr(value, Want::Scalar(ScalarType::F32))?;
+                let value = self.scalar(val, ScalarType::F32, value.span)?;
+                self.source(want, &call.name, OpKind::Fill { value })
+            }
+            CallOp::LoadVector { global, at } => {
+                let (global, at) = (self.param(global), self.coord(at));
+                let kind = OpKind::LoadVector { global: global?, at: at? };
+                if let Want::Tile(_) = want {
+                    return self.error(
+                        Code::LoadForm,
+                        span,
+                        "`load_vec` gives a vector; here a tile is asked for",
+                        "use `load`",
+                    );
+                }
+                self.source(want, &call.name, kind)
+            }
+            CallOp::LoadScalar { global, at } => {
+                let (global, at) = (self.param(global), self.coord(at));
+                let at = Coord { unit: Unit::Elements, ..at? };
+                let kind = OpKind::LoadScalar { global: global?, at };
+                Some(Val::Scalar(self.emit_scalar(kind, ScalarType::F32, span), ScalarType::F32))
             }
             CallOp::Place(place) => {
                 Some(Val::Scalar(self.emit_scalar(OpKind::Place(*place), U32, e.span), U32))
@@ -119,10 +146,12 @@ impl Infer<'_> {
                 Some(Val::Own(Owned { ids, global: id, rows: rows.clone(), cols: cols.clone() }))
             }
             CallOp::Load { form, global, at } => {
-                let (sym, ty) = self.source(want, &call.name)?;
-                let global = self.param(global)?;
-                let at = self.coord(at)?;
-                Some(Val::Tile(self.emit(OpKind::Load { global, at, form: *form }, &[ty], span)[0], sym))
+                if let Want::Vector(_) = want {
+                    let message = format!("`{}` gives a tile; here a vector is asked for", call.name);
+                    return self.error(Code::LoadForm, span, message, "use `load_vec`");
+                }
+                let (global, at) = (self.param(global), self.coord(at));
+                self.source(want, &call.name, OpKind::Load { global: global?, at: at?, form: *form })
             }
             CallOp::Prefetch { tile, global, at, peers } => {
                 let id = self.param(global);
@@ -212,6 +241,7 @@ impl Infer<'_> {
         match val {
             Val::Tile(id, sym) => Some((id, sym)),
             other @ (Val::Scalar(..)
+            | Val::Vector(..)
             | Val::Int(_)
             | Val::Own(_)
             | Val::Global(_)
@@ -287,17 +317,24 @@ impl Infer<'_> {
                 Some(Val::Scalar(self.emit_scalar(kind, ScalarType::Bool, span), ScalarType::Bool))
             }
             (Method::To(dtype), Val::Tile(tile, sym)) => self.convert(dtype, tile, &sym, span),
+            (Method::To(dtype), Val::Vector(tile, from)) => {
+                let sym = SymVector { dtype: dtype.clone(), ..from };
+                let ty = Type::Vector(self.concrete_vector(&sym)?);
+                Some(Val::Vector(self.emit(OpKind::Convert { tile }, &[ty], span)[0], sym))
+            }
             (Method::Scale(by), Val::Tile(tile, sym)) => {
                 let factor = self.expr(by, Want::Scalar(ScalarType::F32))?;
                 let by = self.scalar(factor, ScalarType::F32, by.span)?;
                 let ty = self.kernel.ty(tile);
                 Some(Val::Tile(self.emit(OpKind::Scale { tile, by }, &[ty], span)[0], sym))
             }
-            (_, other) => {
-                let found = self.name_of(&other);
-                let _ = want;
-                self.error(Code::Mismatch, span, format!("{found} has no `.{name}()`"), "")
+            (Method::Scale(by), Val::Vector(tile, sym)) => {
+                let factor = self.expr(by, Want::Scalar(ScalarType::F32))?;
+                let by = self.scalar(factor, ScalarType::F32, by.span)?;
+                let ty = self.kernel.ty(tile);
+                Some(Val::Vector(self.emit(OpKind::Scale { tile, by }, &[ty], span)[0], sym))
             }
+            (method, val) => self.map_method(e, method, val, name, want),
         }
     }
 

@@ -8,7 +8,7 @@ use proc_macro2::{Ident, Span as TokenSpan};
 use crate::assigned::assigned;
 use crate::ast::{Block, Expr, SizeExpr};
 use crate::infer::Infer;
-use crate::value::{Val, Var, Want, value_id, with_id};
+use crate::value::{Ends, Val, Var, Want, value_id, with_id};
 use tile_ir::error::Code;
 use tile_ir::ir::{Exit, Op, OpKind, Region, ValueId};
 use tile_ir::types::{ScalarType, Type};
@@ -16,7 +16,8 @@ use tile_ir::types::{ScalarType, Type};
 /// One way of an `if`, walked.
 struct Branch {
     val: Option<Val>,
-    returned: bool,
+    ends: Ends,
+    exit: Exit,
     yields: Vec<ValueId>,
     ops: Vec<Op>,
 }
@@ -55,35 +56,89 @@ impl Infer<'_> {
         }
         let carried: Vec<(Ident, Val)> = self.carried(&[body]);
         let inits: Vec<ValueId> = carried.iter().filter_map(|(_, v)| value_id(v)).collect();
-        let mut args = vec![self.kernel.new_value(Type::Scalar(ty))];
-        let depth = self.vars.len();
-        for (name, val) in &carried {
+        let counter_value = self.kernel.new_value(Type::Scalar(ty));
+        let counter = counter.map(|c| Var { name: c.clone(), val: Val::Scalar(counter_value, ty) });
+        let Some(mut body) = self.loop_body(&carried, counter, body, span) else { return };
+        body.args.insert(0, counter_value);
+        let types: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
+        let results = self.emit(OpKind::For { lo, hi, step, inits, body }, &types, span);
+        self.assign_results(&carried, &results);
+    }
+
+    /// Walks a `while`.
+    pub(crate) fn while_loop(&mut self, cond: &Expr, body: &Block, span: TokenSpan) {
+        let carried: Vec<(Ident, Val)> = self.carried(&[body]);
+        let inits: Vec<ValueId> = carried.iter().filter_map(|(_, v)| value_id(v)).collect();
+        let args = self.receive(&carried);
+        // A `break` in a condition has no loop to leave yet.
+        let outer = core::mem::take(&mut self.loops);
+        self.ops.push(vec![]);
+        let test = self
+            .expr(cond, Want::Scalar(ScalarType::Bool))
+            .and_then(|v| self.scalar(v, ScalarType::Bool, cond.span));
+        let ops = self.ops.pop().unwrap_or_default();
+        self.loops = outer;
+        let Some(test) = test else { return };
+        let cond = Region { args, ops, exit: Exit::Yield(vec![test]) };
+        let Some(body) = self.loop_body(&carried, None, body, span) else { return };
+        let types: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
+        let results = self.emit(OpKind::While { inits, cond, body }, &types, span);
+        self.assign_results(&carried, &results);
+    }
+
+    /// Gives the carried variables new values, which a region receives as arguments.
+    fn receive(&mut self, carried: &[(Ident, Val)]) -> Vec<ValueId> {
+        let mut args = vec![];
+        for (name, val) in carried {
             let fresh = self.fresh_like(val);
             args.extend(value_id(&fresh));
             self.set(name, fresh);
         }
+        args
+    }
+
+    /// Walks the body of a loop; its region receives the carried values.
+    fn loop_body(
+        &mut self,
+        carried: &[(Ident, Val)],
+        counter: Option<Var>,
+        body: &Block,
+        span: TokenSpan,
+    ) -> Option<Region> {
+        let args = self.receive(carried);
+        let places =
+            carried.iter().filter_map(|(n, _)| self.vars.iter().rposition(|v| v.name == *n)).collect();
+        self.loops.push(places);
         self.ops.push(vec![]);
-        if let Some(counter) = counter {
-            self.vars.push(Var { name: counter.clone(), val: Val::Scalar(args[0], ty) });
-        }
-        let (_, returned) = self.block(body, Want::Any);
+        let depth = self.vars.len();
+        self.vars.extend(counter);
+        let (_, ends) = self.block(body, Want::Any);
         self.vars.truncate(depth);
         let ops = self.ops.pop().unwrap_or_default();
-        if returned {
-            self.error::<()>(
+        let exit = self.exit(Ends::No);
+        self.loops.pop();
+        if matches!(ends, Ends::Return | Ends::Break) {
+            return self.error(
                 Code::Construct,
                 span,
-                "a loop body that always returns runs at most once",
-                "put the `return` under a condition, or drop the loop",
+                "a loop body that always ends the loop runs at most once",
+                "put the `return` or `break` under a condition, or use `if`",
             );
-            return;
         }
-        let yields: Vec<ValueId> =
-            carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
-        let types: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
-        let body = Region { args, ops, exit: Exit::Yield(yields) };
-        let results = self.emit(OpKind::For { lo, hi, step, inits, body }, &types, span);
-        self.assign_results(&carried, &results);
+        Some(Region { args, ops, exit })
+    }
+
+    /// The exit for a way a block ends, with the values the innermost loop carries at this point.
+    fn exit(&self, ends: Ends) -> Exit {
+        let places = self.loops.last().map(Vec::as_slice).unwrap_or_default();
+        let values =
+            places.iter().filter_map(|&i| self.vars.get(i)).filter_map(|v| value_id(&v.val)).collect();
+        match ends {
+            Ends::No => Exit::Yield(values),
+            Ends::Return => Exit::Return,
+            Ends::Break => Exit::Break(values),
+            Ends::Continue => Exit::Continue(values),
+        }
     }
 
     /// Outer variables that the blocks assign, with their current values, in order of declaration.
@@ -109,6 +164,10 @@ impl Infer<'_> {
                 let ty = self.kernel.ty(*id);
                 Val::Tile(self.kernel.new_value(ty), t.clone())
             }
+            Val::Vector(id, v) => {
+                let ty = self.kernel.ty(*id);
+                Val::Vector(self.kernel.new_value(ty), v.clone())
+            }
             Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => val.clone(),
         }
     }
@@ -119,7 +178,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Walks an `if`. The second result is true when both ways return.
+    /// Walks an `if`; says how the block around it ends, which it does when both ways end.
     pub(crate) fn if_expr(
         &mut self,
         e: &Expr,
@@ -127,19 +186,19 @@ impl Infer<'_> {
         then: &Block,
         otherwise: Option<&Block>,
         want: Want<'_>,
-    ) -> (Option<Val>, bool) {
+    ) -> (Option<Val>, Ends) {
         if let Some(known) = self.known(cond) {
             return match (known, otherwise) {
                 (true, _) => self.block(then, want),
                 (false, Some(block)) => self.block(block, want),
-                (false, None) => (Some(Val::Unit), false),
+                (false, None) => (Some(Val::Unit), Ends::No),
             };
         }
         let Some(cond) = self
             .expr(cond, Want::Scalar(ScalarType::Bool))
             .and_then(|v| self.scalar(v, ScalarType::Bool, cond.span))
         else {
-            return (None, false);
+            return (None, Ends::No);
         };
         let empty = Block::default();
         let blocks = [then, otherwise.unwrap_or(&empty)];
@@ -147,14 +206,15 @@ impl Infer<'_> {
         let mut branches = vec![];
         for block in blocks {
             self.ops.push(vec![]);
-            let (val, returned) = self.block(block, want);
+            let (val, ends) = self.block(block, want);
             let yields: Vec<ValueId> =
                 carried.iter().filter_map(|(n, _)| self.lookup(n)).filter_map(|v| value_id(&v)).collect();
+            let exit = self.exit(ends);
             for (name, val) in &carried {
                 self.set(name, val.clone());
             }
             let ops = self.ops.pop().unwrap_or_default();
-            branches.push(Branch { val, returned, yields, ops });
+            branches.push(Branch { val, ends, exit, yields, ops });
         }
         // An untyped literal as the value of a branch takes the type of the other branch, or the wanted one.
         let other = branches.iter().find_map(|b| match b.val {
@@ -163,12 +223,12 @@ impl Infer<'_> {
         });
         let literal = match want {
             Want::Scalar(s) => Some(s),
-            Want::Any | Want::Tile(_) => other,
+            Want::Any | Want::Tile(_) | Want::Vector(_) => other,
         };
         let mut regions = vec![];
         let mut values = vec![];
         let mut ends = vec![];
-        for Branch { mut val, returned, mut yields, mut ops } in branches {
+        for Branch { mut val, ends: how, exit, mut yields, mut ops } in branches {
             if let (Some(v @ Val::Int(_)), Some(s)) = (&val, literal) {
                 let v = v.clone();
                 self.ops.push(ops);
@@ -176,26 +236,26 @@ impl Infer<'_> {
                 ops = self.ops.pop().unwrap_or_default();
             }
             yields.extend(val.as_ref().and_then(value_id));
-            let exit = if returned { Exit::Return } else { Exit::Yield(yields) };
+            let exit = if how == Ends::No { Exit::Yield(yields) } else { exit };
             regions.push(Region { args: vec![], ops, exit });
             values.push(val);
-            ends.push(returned);
+            ends.push(how);
         }
-        let (Some(otherwise), Some(then)) = (regions.pop(), regions.pop()) else { return (None, false) };
+        let (Some(otherwise), Some(then)) = (regions.pop(), regions.pop()) else { return (None, Ends::No) };
         let (Some(b), Some(a)) = (values.pop().flatten(), values.pop().flatten()) else {
-            return (None, false);
+            return (None, Ends::No);
         };
-        let result = match (&a, &b, ends[0], ends[1]) {
-            (_, _, true, true) => Val::Unit,
-            (_, b, true, false) => b.clone(),
-            (a, _, false, true) => a.clone(),
-            (a, b, false, false) => {
+        let result = match (&a, &b, ends[0] == Ends::No, ends[1] == Ends::No) {
+            (_, _, false, false) => Val::Unit,
+            (_, b, false, true) => b.clone(),
+            (a, _, true, false) => a.clone(),
+            (a, b, true, true) => {
                 if self.type_of(a) != self.type_of(b) {
                     let (a, b) = (self.name_of(a), self.name_of(b));
                     let message =
                         format!("the branches of an `if` give one type; here they give {a} and {b}");
                     let help = "convert one of them, as in `x as u32` or `tile.to::<T>()`";
-                    return (self.error(Code::Mismatch, e.span, message, help), false);
+                    return (self.error(Code::Mismatch, e.span, message, help), Ends::No);
                 }
                 a.clone()
             }
@@ -208,6 +268,8 @@ impl Infer<'_> {
             (Some(_), Some(&id)) => with_id(&result, id),
             (Some(_) | None, _) => result,
         };
-        (Some(val), ends[0] && ends[1])
+        // What follows is unreachable when both ways end; how it ends then does not matter, so the first way's does.
+        let how = if ends[1] == Ends::No { Ends::No } else { ends[0] };
+        (Some(val), how)
     }
 }

@@ -19,6 +19,7 @@ mod expand;
 mod infer;
 mod infer_call;
 mod infer_control;
+mod infer_map;
 mod instance;
 mod parse;
 mod parse_call;
@@ -28,7 +29,7 @@ mod value;
 pub use expand::Compiled;
 pub use parse_call::{METHODS, OPS};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -48,6 +49,7 @@ struct Pipeline {
     attr: Option<Attr>,
     compiled: Vec<Compiled>,
     witnesses: BTreeMap<u32, SymType>,
+    scalar_maps: BTreeSet<u32>,
 }
 
 /// Expands `#[tile_kernel(attr)] item`.
@@ -91,7 +93,11 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
         item: &parsed,
         decl: &pipeline.decl,
         attr: attr.to_string(),
-        printer: print::Printer { private: &private, witnesses: &pipeline.witnesses },
+        printer: print::Printer {
+            private: &private,
+            witnesses: &pipeline.witnesses,
+            scalar_maps: &pipeline.scalar_maps,
+        },
         compiled: if diags.is_empty() { &pipeline.compiled } else { &[] },
         derived: &derived,
     };
@@ -134,14 +140,16 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
     let bindings = attr.as_ref().map(|a| instance::bind_all(a, &decl, &mut diags)).unwrap_or_default();
     let mut compiled = vec![];
     let mut witnesses = BTreeMap::new();
+    let mut scalar_maps = BTreeSet::new();
     if !diags.is_empty() {
-        return (Pipeline { decl, attr, compiled, witnesses }, diags);
+        return (Pipeline { decl, attr, compiled, witnesses, scalar_maps }, diags);
     }
     for binding in bindings {
         let inferred = infer::infer(&decl, &binding);
         for (id, sym) in inferred.witnesses {
             witnesses.entry(id).or_insert(sym);
         }
+        scalar_maps.extend(inferred.scalar_maps);
         if !inferred.diags.is_empty() {
             diags.append_instance(inferred.diags.list().to_vec());
             continue;
@@ -168,5 +176,5 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
             },
         }
     }
-    (Pipeline { decl, attr, compiled, witnesses }, diags)
+    (Pipeline { decl, attr, compiled, witnesses, scalar_maps }, diags)
 }

@@ -190,13 +190,17 @@ impl<'a> Parser<'a> {
                 }
                 Some(Stmt::Return(r.return_token.span()))
             }
-            SynExpr::While(w) => self.refuse(w.while_token.span(), "`while`", "use `for i in lo..hi`"),
+            SynExpr::While(w) => self.while_loop(w),
             SynExpr::Loop(l) => self.refuse(l.loop_token.span(), "`loop`", "use `for i in lo..hi`"),
-            SynExpr::Break(b) => {
-                self.refuse(b.break_token.span(), "`break`", "bound the `for` range instead")
-            }
+            SynExpr::Break(b) => match (&b.label, &b.expr) {
+                (None, None) => Some(Stmt::Break(b.break_token.span())),
+                (Some(_) | None, _) => {
+                    self.refuse(b.break_token.span(), "a `break` with a label or value", "write `break;`")
+                }
+            },
+            SynExpr::Continue(c) if c.label.is_none() => Some(Stmt::Continue(c.continue_token.span())),
             SynExpr::Continue(c) => {
-                self.refuse(c.continue_token.span(), "`continue`", "put the rest of the body into an `if`")
+                self.refuse(c.continue_token.span(), "a `continue` with a label", "write `continue;`")
             }
             other => self.parse_expr(other).map(Stmt::Expr),
         }
@@ -256,6 +260,16 @@ impl<'a> Parser<'a> {
         // A trailing `if` or call is a statement here; rustc refuses a body that ends in any other value.
         body.stmts.extend(body.tail.take().map(|tail| Stmt::Expr(*tail)));
         Some(Stmt::For { counter, lo: lo?, hi: hi?, step, body, span: f.for_token.span() })
+    }
+
+    fn while_loop(&mut self, w: &syn::ExprWhile) -> Option<Stmt> {
+        if let Some(label) = &w.label {
+            return self.refuse(label.name.span(), "a loop label", "remove it");
+        }
+        let cond = self.parse_expr(&w.cond);
+        let mut body = self.block(&w.body);
+        body.stmts.extend(body.tail.take().map(|tail| Stmt::Expr(*tail)));
+        Some(Stmt::While { cond: cond?, body, span: w.while_token.span() })
     }
 
     /// Reads an expression that is a size: `const` parameters and literals with `+ - * / %`.

@@ -8,17 +8,21 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Expr as SynExpr, ExprCall, ExprMethodCall, GenericArgument, PathArguments, Token};
 
-use crate::ast::{At, Call, CallOp, Expr, ExprKind, Method};
+use crate::ast::{At, Call, CallOp, Expr, ExprKind, Method, Operand};
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
 use tile_ir::error::Code;
-use tile_ir::ir::{LoadForm, Peers, Place};
-use tile_ir::scalar::Binary;
+use tile_ir::ir::{LoadForm, Peers, Place, Reduction};
+use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::types::Along;
 
 /// Every op that is called by name, with its form.
 pub const OPS: &[(&str, &str)] = &[
     ("zeros", "zeros()"),
+    ("fill", "fill(s)"),
     ("load", "load(a, [row, col])"),
+    ("load_vec", "load_vec(g, [row, i])"),
+    ("load_scalar", "load_scalar(g, [row, col])"),
     ("load_transform", "load_transform(b, [row, col])"),
     ("load_transpose", "load_transpose(b, [row, col])"),
     ("prefetch_load", "prefetch_load::<rt<T, M, N>>(a, [row, col])"),
@@ -47,9 +51,50 @@ pub const METHODS: &[(&str, &str)] = &[
     ("col_tiles", "g.col_tiles(BN)"),
     ("to", "tile.to::<T>()"),
     ("scale", "tile.scale(s)"),
-    ("min", "x.min(y)"),
-    ("max", "x.max(y)"),
+    ("keep_cols", "x.keep_cols(n, fill)"),
+    ("keep_rows", "x.keep_rows(n, fill)"),
+    ("tril", "x.tril(first_row, first_col, fill)"),
+    ("triu", "x.triu(first_row, first_col, fill)"),
 ];
+
+/// What a method of the op table is, by its name.
+fn table_method(name: &str) -> Option<TableMethod> {
+    if let Some(op) = MapUnary::from_name(name) {
+        return Some(TableMethod::Unary(op));
+    }
+    if let Some(op) = MapBinary::from_name(name) {
+        return Some(TableMethod::Binary(op, None));
+    }
+    for (along, prefix, suffix) in [(Along::Rows, "row_", "_row"), (Along::Cols, "col_", "_col")] {
+        if let Some(op) = name.strip_suffix(suffix).and_then(MapBinary::from_name) {
+            return Some(TableMethod::Binary(op, Some(along)));
+        }
+        let Some(rest) = name.strip_prefix(prefix) else { continue };
+        let (rest, running) = rest.strip_suffix("_with").map_or((rest, false), |r| (r, true));
+        if let Some(how) = Reduction::ALL.iter().find(|r| r.name() == rest) {
+            return Some(TableMethod::Reduce(along, *how, running));
+        }
+    }
+    None
+}
+
+/// A method whose name comes from the op table.
+enum TableMethod {
+    Unary(MapUnary),
+    Binary(MapBinary, Option<Along>),
+    Reduce(Along, Reduction, bool),
+}
+
+impl TableMethod {
+    fn form(&self, name: &str) -> String {
+        match self {
+            TableMethod::Unary(_) | TableMethod::Reduce(_, _, false) => format!("x.{name}()"),
+            TableMethod::Binary(_, None) => format!("x.{name}(&y)` or `x.{name}(s)"),
+            TableMethod::Binary(_, Some(_)) => format!("x.{name}(&v)"),
+            TableMethod::Reduce(_, _, true) => format!("x.{name}(&running)"),
+        }
+    }
+}
 
 /// `1 part`, `3 parts`
 fn count_of(n: usize, what: &str) -> String {
@@ -122,7 +167,9 @@ impl Parser<'_> {
         let span = name.span();
         let count = match text {
             "zeros" | "subgroup_id" | "subgroup_row" | "subgroup_col" => 0,
-            "load" | "load_transform" | "load_transpose" | "prefetch_load" | "own_tile" => 2,
+            "fill" => 1,
+            "load" | "load_transform" | "load_transpose" | "load_vec" | "load_scalar" | "prefetch_load"
+            | "own_tile" => 2,
             _ => 3,
         };
         if args.len() != count {
@@ -149,6 +196,17 @@ impl Parser<'_> {
         }
         match text {
             "zeros" => Some(CallOp::Zeros),
+            "fill" => Some(CallOp::Fill(self.parse_expr(&args[0])?)),
+            "load_vec" | "load_scalar" => {
+                let global = self.global(&args[0], form);
+                let at = self.at(&args[1], form);
+                let (global, at) = (global?, at?);
+                Some(if text == "load_vec" {
+                    CallOp::LoadVector { global, at }
+                } else {
+                    CallOp::LoadScalar { global, at }
+                })
+            }
             "own_tile" => {
                 let [rows, cols] = generics else {
                     return self.arguments(span, form, "the tile's rows and columns are missing");
@@ -301,24 +359,21 @@ impl Parser<'_> {
     pub fn method(&mut self, m: &ExprMethodCall) -> Option<Expr> {
         let text = m.method.to_string();
         let span = m.method.span();
-        let Some((_, form)) = METHODS.iter().find(|(n, _)| *n == text) else {
-            let help = if text.starts_with("wrapping_") {
-                "scalar arithmetic always wraps; use the operator".to_string()
-            } else {
-                match nearest(&text, METHODS) {
-                    Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
-                    None => "the methods are those of `gl`, of `own_tile`'s value, `.to::<T>()`, `.scale(s)`, `.min(y)`, `.max(y)`".into(),
-                }
-            };
-            self.diags.push(
-                Code::UnknownOp,
-                span,
-                format!("`.{text}()` is not a method of the kernel language"),
-                help,
-            );
-            return None;
+        let table = table_method(&text);
+        let form = match (&table, METHODS.iter().find(|(n, _)| *n == text)) {
+            (Some(table), _) => table.form(&text),
+            (None, Some((_, form))) => (*form).to_string(),
+            (None, None) => return self.unknown_method(&text, span),
         };
-        let count = usize::from(matches!(text.as_str(), "row_tiles" | "col_tiles" | "scale" | "min" | "max"));
+        let form = form.as_str();
+        let count = match (&table, text.as_str()) {
+            (Some(TableMethod::Unary(_) | TableMethod::Reduce(_, _, false)), _) => 0,
+            (Some(TableMethod::Binary(..) | TableMethod::Reduce(_, _, true)), _) => 1,
+            (None, "row_tiles" | "col_tiles" | "scale") => 1,
+            (None, "keep_cols" | "keep_rows") => 2,
+            (None, "tril" | "triu") => 3,
+            (None, _) => 0,
+        };
         if m.args.len() != count {
             return self.arguments(
                 span,
@@ -326,20 +381,32 @@ impl Parser<'_> {
                 format_args!("here it has {}", count_of(m.args.len(), "argument")),
             );
         }
-        let receiver = self.parse_expr(&m.receiver)?;
-        let method = match text.as_str() {
-            "row_tiles" | "col_tiles" => {
+        let receiver = self.parse_expr(&m.receiver);
+        let method = match (table, text.as_str()) {
+            (Some(TableMethod::Unary(op)), _) => Method::MapUnary(op),
+            (Some(TableMethod::Binary(op, along)), _) => {
+                let operand = match (strip(&m.args[0]), along) {
+                    (SynExpr::Reference(r), _) => Operand::Reference(self.parse_expr(&r.expr)?),
+                    (other, None) => Operand::Value(self.parse_expr(other)?),
+                    (other, Some(_)) => {
+                        return self.arguments(other.span(), form, "a vector is passed by reference: `&v`");
+                    }
+                };
+                Method::MapBinary(op, along, Box::new(operand))
+            }
+            (Some(TableMethod::Reduce(along, how, running)), _) => {
+                let running = if running { Some(Box::new(self.tile_ref(&m.args[0], form)?)) } else { None };
+                Method::Reduce(along, how, running)
+            }
+            (None, "row_tiles" | "col_tiles") => {
                 let Some(size) = self.size(&m.args[0]) else {
-                    return self.arguments(
-                        m.args[0].span(),
-                        form,
-                        "the tile size is a `const` parameter or a literal",
-                    );
+                    let found = "the tile size is a `const` parameter or a literal";
+                    return self.arguments(m.args[0].span(), form, found);
                 };
                 Method::Tiles(text == "row_tiles", size)
             }
-            "outside" => Method::Outside,
-            "to" => {
+            (None, "outside") => Method::Outside,
+            (None, "to") => {
                 let dtype = match &m.turbofish {
                     Some(t) if t.args.len() == 1 => match &t.args[0] {
                         GenericArgument::Type(ty) => Some(parse_dtype(ty, self.generics, self.diags)?),
@@ -352,22 +419,58 @@ impl Parser<'_> {
                     None => return self.arguments(span, form, "the element type is missing"),
                 }
             }
-            "scale" => Method::Scale(Box::new(self.parse_expr(&m.args[0])?)),
-            "min" | "max" => {
-                let op = if text == "min" { Binary::Min } else { Binary::Max };
-                let other = self.parse_expr(&m.args[0])?;
-                return Some(self.expr(span, ExprKind::Binary(op, Box::new(receiver), Box::new(other))));
+            (None, "scale") => Method::Scale(Box::new(self.parse_expr(&m.args[0])?)),
+            (None, "keep_cols" | "keep_rows") => {
+                let along = if text == "keep_cols" { Along::Cols } else { Along::Rows };
+                let args = [self.parse_expr(&m.args[0]), self.parse_expr(&m.args[1])];
+                let [Some(keep), Some(fill)] = args else { return None };
+                Method::Keep(along, Box::new([keep, fill]))
             }
-            _ => Method::Part,
+            (None, "tril" | "triu") => {
+                let args =
+                    [self.parse_expr(&m.args[0]), self.parse_expr(&m.args[1]), self.parse_expr(&m.args[2])];
+                let [Some(row), Some(col), Some(fill)] = args else { return None };
+                Method::Triangle(text == "tril", Box::new([row, col, fill]))
+            }
+            (None, _) => Method::Part,
         };
         Some(self.expr(
             span,
             ExprKind::Method {
-                receiver: Box::new(receiver),
+                receiver: Box::new(receiver?),
                 method,
                 name: m.method.clone(),
                 parens: m.paren_token.span.join(),
             },
         ))
+    }
+
+    fn unknown_method<T>(&mut self, text: &str, span: Span) -> Option<T> {
+        let help = if text.starts_with("wrapping_") {
+            "scalar arithmetic always wraps; use the operator".to_string()
+        } else {
+            match nearest(text, METHODS) {
+                Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
+                None => {
+                    let maps: Vec<&str> = MapUnary::ALL
+                        .iter()
+                        .map(|op| op.name())
+                        .chain(MapBinary::ALL.iter().map(|op| op.name()))
+                        .collect();
+                    format!(
+                        "the methods are those of `gl`, of `own_tile`'s value, `.to::<T>()`, `.scale(s)`, the element-wise ops ({}), \
+                         the reductions (`row_max`, `col_sum`, ..) and the masks (`keep_cols`, `tril`, ..)",
+                        maps.join(", ")
+                    )
+                }
+            }
+        };
+        self.diags.push(
+            Code::UnknownOp,
+            span,
+            format!("`.{text}()` is not a method of the kernel language"),
+            help,
+        );
+        None
     }
 }

@@ -5,13 +5,14 @@
 //! user's token, so what rustc says about the copy points at the source. Behind each `let` without a written
 //! type stands a witness of the inferred one. *Not here*: what surrounds the body (`expand`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
 use crate::ast::{
-    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, SizeExpr, SizeRef, Stmt, TileRef, TypeRef,
+    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, Operand, SizeExpr, SizeRef, Stmt, TileRef,
+    TypeRef,
 };
 use crate::value::SymType;
 use tile_ir::ir::Peers;
@@ -24,6 +25,8 @@ pub struct Printer<'a> {
     pub private: &'a TokenStream,
     /// Inferred types of `let` values by expression id.
     pub witnesses: &'a BTreeMap<u32, SymType>,
+    /// Element-wise methods whose receiver is a scalar, by expression id.
+    pub scalar_maps: &'a BTreeSet<u32>,
 }
 
 /// The tokens in parentheses that stand where the user's did, so that rustc sees a call end where it ends.
@@ -117,6 +120,11 @@ impl Printer<'_> {
                 let role = self.role(t.role, span);
                 quote_spanned! { span => #private::rt<#dtype, #rows, #cols, #role> }
             }
+            SymType::Vector(v) => {
+                let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
+                let along = ident(v.along.name(), span);
+                quote_spanned! { span => #private::rv<#dtype, #len, #private::#along> }
+            }
             SymType::Own(rows, cols) => {
                 let (rows, cols) = (self.size(rows), self.size(cols));
                 quote_spanned! { span => #private::Own<#rows, #cols> }
@@ -139,6 +147,12 @@ impl Printer<'_> {
                     None => None,
                     Some(TypeRef::Scalar(s, span)) => Some(scalar_path(*s, *span)),
                     Some(TypeRef::Tile(t)) => Some(self.tile(t)),
+                    Some(TypeRef::Vector(v)) => {
+                        let (rv, private) = (ident("rv", v.span), self.at_token(v.span));
+                        let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
+                        let along = ident(v.along.name(), v.along_span);
+                        Some(quote! { #private::#rv<#dtype, #len, #private::#along> })
+                    }
                     Some(TypeRef::Own(rows, cols, span)) => {
                         Some(self.sym(&SymType::Own(rows.clone(), cols.clone()), *span))
                     }
@@ -175,6 +189,12 @@ impl Printer<'_> {
                 };
                 quote_spanned! { *span => for #counter in #range #body }
             }
+            Stmt::While { cond, body, span } => {
+                let (cond, body) = (self.expr(cond), self.block(body));
+                quote_spanned! { *span => while #cond #body }
+            }
+            Stmt::Break(span) => quote_spanned! { *span => break; },
+            Stmt::Continue(span) => quote_spanned! { *span => continue; },
             Stmt::Return(span) => quote_spanned! { *span => return; },
             Stmt::Expr(e) => {
                 let e = self.expr(e);
@@ -258,14 +278,19 @@ impl Printer<'_> {
                 quote! { if #cond #then #otherwise }
             }
             ExprKind::Method { receiver, method, name, parens } => {
-                self.method(receiver, method, name, *parens)
+                self.method(e.id, receiver, method, name, *parens)
             }
             ExprKind::Call(call) => self.call(call),
         }
     }
 
-    fn method(&self, receiver: &Expr, method: &Method, name: &Ident, around: Span) -> TokenStream {
+    fn method(&self, id: u32, receiver: &Expr, method: &Method, name: &Ident, around: Span) -> TokenStream {
+        let span = name.span();
         let receiver = self.expr(receiver);
+        let list = |args: &[Expr]| {
+            let args = args.iter().map(|e| self.expr(e));
+            quote_spanned!(span => #(#args),*)
+        };
         let (generic, argument) = match method {
             Method::Part | Method::Outside => (None, TokenStream::new()),
             Method::Tiles(_, size) => (None, size_expr(size)),
@@ -274,9 +299,30 @@ impl Printer<'_> {
                 (Some(quote_spanned!(name.span() => ::<#dtype>)), TokenStream::new())
             }
             Method::Scale(by) => (None, self.expr(by)),
+            Method::MapUnary(_) | Method::Reduce(_, _, None) => (None, TokenStream::new()),
+            Method::MapBinary(_, _, operand) => match &**operand {
+                Operand::Value(e) => (None, self.expr(e)),
+                Operand::Reference(e) => {
+                    let e = self.expr(e);
+                    (None, quote_spanned!(span => &#e))
+                }
+            },
+            Method::Reduce(_, _, Some(running)) => {
+                let running = self.expr(running);
+                (None, quote_spanned!(span => &#running))
+            }
+            Method::Keep(_, args) => (None, list(&args[..])),
+            Method::Triangle(_, args) => (None, list(&args[..])),
         };
+        if self.scalar_maps.contains(&id) {
+            // On a scalar the method is a scalar op, whose meaning is the table's and not that of Rust's f32.
+            let private = self.at_token(span);
+            let comma = (!argument.is_empty()).then(|| quote!(,));
+            let arguments = parens(quote!(#receiver #comma #argument), around);
+            return quote_spanned!(span => #private::scalar::#name #arguments);
+        }
         let arguments = parens(argument, around);
-        quote_spanned!(name.span() => #receiver.#name #generic #arguments)
+        quote_spanned!(span => #receiver.#name #generic #arguments)
     }
 
     fn at(&self, at: &At) -> TokenStream {
@@ -327,7 +373,12 @@ impl Printer<'_> {
                 let path = quote_spanned! { span => #private::ops::place::own_tile_in::<#rows, #cols> };
                 (path, quote!(#cx, #global, #order))
             }
-            CallOp::Load { global, at, .. } => {
+            CallOp::Fill(value) => {
+                (quote_spanned! { span => #private::ops::memory::#name }, self.expr(value))
+            }
+            CallOp::Load { global, at, .. }
+            | CallOp::LoadVector { global, at }
+            | CallOp::LoadScalar { global, at } => {
                 let at = self.at(at);
                 (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #at))
             }

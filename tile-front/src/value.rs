@@ -4,9 +4,9 @@
 
 use proc_macro2::Ident;
 
-use crate::ast::{DTypeRef, SizeRef, TileRef};
+use crate::ast::{DTypeRef, SizeRef, TileRef, VectorRef};
 use tile_ir::ir::{ParamId, ValueId};
-use tile_ir::types::{Role, ScalarType};
+use tile_ir::types::{Along, Role, ScalarType};
 
 /// A tile's type as written, in terms of the kernel's generic parameters.
 #[derive(Clone, Debug)]
@@ -21,6 +21,17 @@ pub struct SymTile {
     pub role: Role,
 }
 
+/// A vector's type as written.
+#[derive(Clone, Debug)]
+pub struct SymVector {
+    /// Element type.
+    pub dtype: DTypeRef,
+    /// Number of elements.
+    pub len: SizeRef,
+    /// Encoding.
+    pub along: Along,
+}
+
 /// A predicted type, from which a witness is made.
 #[derive(Clone, Debug)]
 pub enum SymType {
@@ -28,6 +39,8 @@ pub enum SymType {
     Scalar(ScalarType),
     /// A tile.
     Tile(SymTile),
+    /// A vector.
+    Vector(SymVector),
     /// The value of `own_tile`.
     Own(SizeRef, SizeRef),
 }
@@ -41,6 +54,8 @@ pub enum Val {
     Int(i128),
     /// A tile.
     Tile(ValueId, SymTile),
+    /// A vector.
+    Vector(ValueId, SymVector),
     /// An owned position.
     Own(Owned),
     /// A global parameter.
@@ -73,6 +88,21 @@ pub enum Want<'a> {
     Scalar(ScalarType),
     /// A tile of this type; sources may take it.
     Tile(&'a SymTile),
+    /// A vector of this type; sources may take it.
+    Vector(&'a SymVector),
+}
+
+/// How a block ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// Control goes on behind it.
+    No,
+    /// `return`
+    Return,
+    /// `break`
+    Break,
+    /// `continue`
+    Continue,
 }
 
 /// A variable in scope.
@@ -87,10 +117,15 @@ pub fn sym_tile(t: &TileRef) -> SymTile {
     SymTile { dtype: t.dtype.clone(), rows: t.rows.clone(), cols: t.cols.clone(), role: t.role.role }
 }
 
-/// The IR value of a scalar or tile.
+/// A vector's type as written.
+pub fn sym_vector(v: &VectorRef) -> SymVector {
+    SymVector { dtype: v.dtype.clone(), len: v.len.clone(), along: v.along }
+}
+
+/// The IR value of a scalar, tile or vector.
 pub(crate) fn value_id(val: &Val) -> Option<ValueId> {
     match val {
-        Val::Scalar(id, _) | Val::Tile(id, _) => Some(*id),
+        Val::Scalar(id, _) | Val::Tile(id, _) | Val::Vector(id, _) => Some(*id),
         Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => None,
     }
 }
@@ -100,6 +135,7 @@ pub(crate) fn with_id(val: &Val, id: ValueId) -> Val {
     match val {
         Val::Scalar(_, s) => Val::Scalar(id, *s),
         Val::Tile(_, t) => Val::Tile(id, t.clone()),
+        Val::Vector(_, v) => Val::Vector(id, v.clone()),
         Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => val.clone(),
     }
 }

@@ -1,0 +1,230 @@
+//! Owns inference of the op table's methods: element-wise ops, broadcasts, reductions, masks.
+//!
+//! *Guarantees*: operands are of the kinds the op takes; whether their types fit is the IR verifier's rule. On
+//! scalars, the element-wise methods are scalar ops. *Not here*: other methods (`infer_call`).
+
+use proc_macro2::Ident;
+
+use crate::ast::{Expr, Method, Operand, SizeRef};
+use crate::infer::Infer;
+use crate::value::{SymVector, Val, Want};
+use tile_ir::error::Code;
+use tile_ir::ir::{OpKind, ValueId};
+use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::scalar::Binary;
+use tile_ir::types::{Along, DType, ScalarType, Type};
+
+const F32: ScalarType = ScalarType::F32;
+
+impl Infer<'_> {
+    /// Types a method of the op table.
+    pub(crate) fn map_method(
+        &mut self,
+        e: &Expr,
+        method: &Method,
+        val: Val,
+        name: &Ident,
+        want: Want<'_>,
+    ) -> Option<Val> {
+        let span = e.span;
+        match (method, val) {
+            (Method::MapUnary(op), Val::Scalar(value, F32)) => self.scalar_map(e, *op, value),
+            (Method::MapUnary(op), val @ (Val::Tile(..) | Val::Vector(..))) => {
+                let value = self.value_of(&val)?;
+                self.like(&val, OpKind::MapUnary { op: *op, value }, e)
+            }
+            (Method::MapBinary(op, None, operand), Val::Scalar(lhs, ty)) => {
+                self.scalar_binary(e, *op, (lhs, ty), operand, name)
+            }
+            (Method::MapBinary(op @ (MapBinary::Min | MapBinary::Max), None, operand), Val::Int(v)) => {
+                let (Operand::Value(other) | Operand::Reference(other)) = &**operand;
+                let other = self.expr(other, want)?;
+                let Val::Scalar(_, ty) = other else {
+                    return self.error(
+                        Code::Literal,
+                        span,
+                        "the type of this literal is not known here",
+                        "write it: `5u32`",
+                    );
+                };
+                let lhs = self.scalar(Val::Int(v), ty, span)?;
+                self.scalar_binary(e, *op, (lhs, ty), operand, name)
+            }
+            (Method::MapBinary(op, along, operand), val @ (Val::Tile(..) | Val::Vector(..))) => {
+                let lhs = self.value_of(&val)?;
+                let rhs = match (&**operand, along) {
+                    (Operand::Value(s), _) => {
+                        let found = self.expr(s, Want::Scalar(F32))?;
+                        self.scalar(found, F32, s.span)?
+                    }
+                    (Operand::Reference(y), along) => {
+                        let found = self.expr(y, Want::Any)?;
+                        self.operand(name, &val, &found, *along, y)?
+                    }
+                };
+                self.like(&val, OpKind::MapBinary { op: *op, lhs, rhs }, e)
+            }
+            (Method::Reduce(along, how, running), Val::Tile(tile, sym)) => {
+                let len: SizeRef = match along {
+                    Along::Rows => sym.rows.clone(),
+                    Along::Cols => sym.cols.clone(),
+                };
+                let out =
+                    SymVector { dtype: crate::ast::DTypeRef::Fixed(DType::F32, span), len, along: *along };
+                let running = match running {
+                    None => None,
+                    Some(r) => {
+                        let val = self.expr(r, Want::Any)?;
+                        match self.value_of(&val) {
+                            Some(id) if matches!(val, Val::Vector(..)) => Some(id),
+                            Some(_) | None => {
+                                let found = self.name_of(&val);
+                                let message = format!("`{name}` continues a vector; here it is {found}");
+                                return self.error(
+                                    Code::ReduceOperand,
+                                    r.span,
+                                    message,
+                                    "pass the result of the same reduction",
+                                );
+                            }
+                        }
+                    }
+                };
+                let ty = Type::Vector(self.concrete_vector(&out)?);
+                let kind = OpKind::Reduce { how: *how, along: *along, tile, running };
+                Some(Val::Vector(self.emit(kind, &[ty], span)[0], out))
+            }
+            (Method::Keep(along, args), val @ Val::Tile(..)) => {
+                let tile = self.value_of(&val)?;
+                let [keep, fill] = &**args;
+                let (keep, fill) = (self.scalar_arg(keep, ScalarType::U32), self.scalar_arg(fill, F32));
+                let kind = OpKind::KeepFirst { tile, along: *along, keep: keep?, fill: fill? };
+                self.like(&val, kind, e)
+            }
+            (Method::Triangle(lower, args), val @ Val::Tile(..)) => {
+                let tile = self.value_of(&val)?;
+                let [row, col, fill] = &**args;
+                let row = self.scalar_arg(row, ScalarType::U32);
+                let col = self.scalar_arg(col, ScalarType::U32);
+                let fill = self.scalar_arg(fill, F32);
+                let kind =
+                    OpKind::Triangle { tile, lower: *lower, row_start: row?, col_start: col?, fill: fill? };
+                self.like(&val, kind, e)
+            }
+            (_, other) => {
+                let found = self.name_of(&other);
+                self.error(
+                    Code::Mismatch,
+                    span,
+                    format!("{found} has no `.{name}()`"),
+                    "`cargo tile explain T033` lists what has which",
+                )
+            }
+        }
+    }
+
+    fn value_of(&self, val: &Val) -> Option<ValueId> {
+        crate::value::value_id(val)
+    }
+
+    fn scalar_arg(&mut self, e: &Expr, ty: ScalarType) -> Option<ValueId> {
+        let val = self.expr(e, Want::Scalar(ty))?;
+        self.scalar(val, ty, e.span)
+    }
+
+    /// Emits an op whose result has the type of `val`.
+    fn like(&mut self, val: &Val, kind: OpKind, e: &Expr) -> Option<Val> {
+        let ty = self.type_of(val)?;
+        let id = self.emit(kind, &[ty], e.span)[0];
+        Some(crate::value::with_id(val, id))
+    }
+
+    /// Checks the encoding that the method's name promises.
+    fn operand(
+        &mut self,
+        name: &Ident,
+        lhs: &Val,
+        rhs: &Val,
+        along: Option<Along>,
+        y: &Expr,
+    ) -> Option<ValueId> {
+        let fits = match (along, lhs, rhs) {
+            (None, Val::Tile(..), Val::Tile(..)) | (None, Val::Vector(..), Val::Vector(..)) => true,
+            (Some(along), Val::Tile(..), Val::Vector(_, v)) => v.along == along,
+            (Some(_) | None, _, _) => false,
+        };
+        if fits {
+            return self.value_of(rhs);
+        }
+        let found = self.name_of(rhs);
+        let wants = match along {
+            None => "an operand of the receiver's type, or an f32",
+            Some(Along::Rows) => "a vector with one element per row (`PerRow`)",
+            Some(Along::Cols) => "a vector with one element per column (`PerCol`)",
+        };
+        self.error(
+            Code::MapOperand,
+            y.span,
+            format!("`{name}` takes {wants}; here it is {found}"),
+            "beside a tile, `add_row` takes one value per row and `add_col` one per column",
+        )
+    }
+
+    fn scalar_map(&mut self, e: &Expr, op: MapUnary, value: ValueId) -> Option<Val> {
+        match op {
+            MapUnary::Neg => {
+                self.error(Code::UnknownOp, e.span, "a scalar is negated with `-x`", "write `-x`")
+            }
+            MapUnary::Abs
+            | MapUnary::Exp2
+            | MapUnary::Exp
+            | MapUnary::Log2
+            | MapUnary::Sqrt
+            | MapUnary::Recip
+            | MapUnary::Tanh => {
+                self.scalar_maps.insert(e.id);
+                Some(Val::Scalar(self.emit_scalar(OpKind::MapUnary { op, value }, F32, e.span), F32))
+            }
+            MapUnary::Relu
+            | MapUnary::Log
+            | MapUnary::Rsqrt
+            | MapUnary::Sigmoid
+            | MapUnary::Silu
+            | MapUnary::Gelu => self.error(
+                Code::UnknownOp,
+                e.span,
+                format!("`.{}()` works on tiles and vectors; Rust's f32 has no such method", op.name()),
+                "f32 scalars have abs, exp2, exp, log2, sqrt, recip, tanh, min, max",
+            ),
+        }
+    }
+
+    fn scalar_binary(
+        &mut self,
+        e: &Expr,
+        op: MapBinary,
+        (lhs, ty): (ValueId, ScalarType),
+        operand: &Operand,
+        name: &Ident,
+    ) -> Option<Val> {
+        let op = match op {
+            MapBinary::Min => Binary::Min,
+            MapBinary::Max => Binary::Max,
+            MapBinary::Add | MapBinary::Sub | MapBinary::Mul | MapBinary::Div => {
+                return self.error(
+                    Code::UnknownOp,
+                    e.span,
+                    format!("`.{name}(..)` works on tiles and vectors; scalars have operators"),
+                    "write `x + y`, `x - y`, `x * y` or `x / y`",
+                );
+            }
+        };
+        let (Operand::Value(other) | Operand::Reference(other)) = operand;
+        let rhs = self.scalar_arg(other, ty)?;
+        if !op.takes(ty) {
+            return self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {ty}", op.name()), "");
+        }
+        self.scalar_maps.insert(e.id);
+        Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op, lhs, rhs }, ty, e.span), ty))
+    }
+}
