@@ -15,6 +15,7 @@ use crate::facts::Facts;
 use crate::lanes::Layout;
 use crate::loops::Loop;
 use crate::module::{Emit, Id, Ty};
+use crate::ops::map::LANE;
 
 /// What a kernel value is in the module.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) enum Value {
     Scalar(Id),
     /// The chunks of a tile.
     Tile(Vec<Id>),
+    /// The registers of a vector.
+    Vector(Vec<Id>),
     /// The counter of the loop at this depth, made when something asks for it.
     Counter(usize),
 }
@@ -42,7 +45,7 @@ pub(crate) enum Edge {
 pub(crate) enum End {
     /// It goes on, with these values.
     Yield(Vec<ValueId>),
-    /// The kernel has ended.
+    /// It does not: the kernel, or this run of the innermost loop, has ended.
     Return,
 }
 
@@ -144,7 +147,9 @@ impl<'a> Lowering<'a> {
                 Some(Value::Scalar(_) | Value::Counter(_)) => {
                     wanted.pop();
                 }
-                Some(Value::Tile(_)) => return Err(LowerError::Malformed("a tile is used as a scalar")),
+                Some(Value::Tile(_) | Value::Vector(_)) => {
+                    return Err(LowerError::Malformed("a tile is used as a scalar"));
+                }
                 None => {
                     let op = self.facts.def(top).ok_or(LowerError::Malformed("a value is not defined"))?;
                     let missing: Vec<ValueId> = op
@@ -170,7 +175,9 @@ impl<'a> Lowering<'a> {
         match self.get(value) {
             Some(&Value::Scalar(id)) => Ok(id),
             Some(&Value::Counter(depth)) => Ok(self.induction(depth, 1)),
-            Some(Value::Tile(_)) | None => Err(LowerError::Malformed("a scalar is missing")),
+            Some(Value::Tile(_) | Value::Vector(_)) | None => {
+                Err(LowerError::Malformed("a scalar is missing"))
+            }
         }
     }
 
@@ -178,17 +185,18 @@ impl<'a> Lowering<'a> {
     pub(crate) fn tile(&self, value: ValueId) -> Result<Vec<Id>, LowerError> {
         match self.get(value) {
             Some(Value::Tile(chunks)) => Ok(chunks.clone()),
-            Some(Value::Scalar(_) | Value::Counter(_)) | None => {
+            Some(Value::Scalar(_) | Value::Counter(_) | Value::Vector(_)) | None => {
                 Err(LowerError::Malformed("a tile is not defined"))
             }
         }
     }
 
-    /// The ids that carry a value: one for a scalar, the chunks of a tile.
+    /// The ids that carry a value: one for a scalar, the chunks of a tile, the registers of a vector.
     fn ids(&mut self, value: ValueId) -> Result<Vec<Id>, LowerError> {
         match self.kernel.ty(value) {
             Type::Scalar(_) => Ok(vec![self.scalar(value)?]),
             Type::Tile(_) => self.tile(value),
+            Type::Vector(_) => self.vector(value),
         }
     }
 
@@ -210,6 +218,7 @@ impl<'a> Lowering<'a> {
                     let layout = Layout::of(t);
                     out.extend(std::iter::repeat_n(layout.chunk(), layout.count()));
                 }
+                Type::Vector(v) => out.extend(std::iter::repeat_n(LANE, Layout::registers(v))),
             }
         }
         out
@@ -223,6 +232,10 @@ impl<'a> Lowering<'a> {
                 Type::Tile(t) => {
                     let count = Layout::of(t).count();
                     (rest.get(..count).map(|c| Value::Tile(c.to_vec())), count)
+                }
+                Type::Vector(v) => {
+                    let count = Layout::registers(v);
+                    (rest.get(..count).map(|r| Value::Vector(r.to_vec())), count)
                 }
             };
             if let Some(value) = value {
@@ -247,6 +260,8 @@ impl<'a> Lowering<'a> {
                 self.e.ret();
                 End::Return
             }
+            Exit::Break(values) => self.leave(true, values)?,
+            Exit::Continue(values) => self.leave(false, values)?,
         })
     }
 
@@ -256,6 +271,7 @@ impl<'a> Lowering<'a> {
             OpKind::For { lo, hi, step, inits, body } => {
                 self.lower_for(op, (*lo, *hi, *step), inits, body)?;
             }
+            OpKind::While { inits, cond, body } => self.lower_while(op, inits, cond, body)?,
             OpKind::If { cond, then, otherwise } => return self.lower_if(op, *cond, then, otherwise),
             OpKind::Load { global, at, form } => self.lower_load(op, *global, at, *form)?,
             OpKind::Prefetch { global, at, tile, peers } => {
@@ -266,6 +282,20 @@ impl<'a> Lowering<'a> {
             OpKind::Mma { acc, a, b } => self.lower_mma(op, *acc, *a, *b)?,
             OpKind::Convert { tile } => self.lower_convert(op, *tile)?,
             OpKind::Scale { tile, by } => self.lower_scale(op, *tile, *by)?,
+            OpKind::Fill { value } => self.lower_fill(op, *value)?,
+            OpKind::MapUnary { op: what, value } => self.lower_map_unary(op, *what, *value)?,
+            OpKind::MapBinary { op: what, lhs, rhs } => self.lower_map_binary(op, *what, *lhs, *rhs)?,
+            OpKind::Reduce { how, along, tile, running } => {
+                self.lower_reduce(op, *how, *along, *tile, *running)?;
+            }
+            OpKind::LoadVector { global, at } => self.lower_load_vector(op, *global, at)?,
+            OpKind::LoadScalar { global, at } => self.lower_load_scalar(op, *global, at)?,
+            OpKind::KeepFirst { tile, along, keep, fill } => {
+                self.lower_keep_first(op, *tile, *along, *keep, *fill)?;
+            }
+            OpKind::Triangle { tile, lower, row_start, col_start, fill } => {
+                self.lower_triangle(op, *tile, *lower, (*row_start, *col_start), *fill)?;
+            }
             // Scalars are emitted when something needs them.
             OpKind::OwnTile { .. }
             | OpKind::Const(_)
@@ -324,7 +354,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Emits a two-way branch. An arm gives its ids, or `None` when it ended the kernel; the result is the ids after
+    /// Emits a two-way branch. An arm gives its ids, or `None` when control does not go on; the result is the ids after
     /// the branch, or `None` when neither arm goes on.
     pub(crate) fn branch(
         &mut self,

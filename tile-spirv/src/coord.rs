@@ -91,7 +91,7 @@ impl Lowering<'_> {
                         None => id,
                     });
                 }
-                Some(Value::Scalar(_) | Value::Tile(_)) | None => {
+                Some(Value::Scalar(_) | Value::Tile(_) | Value::Vector(_)) | None => {
                     let id = self.scalar(term)?;
                     let id = self.e.mul_u32(id, scale);
                     sum.fixed = self.e.add(U32, sum.fixed, id);

@@ -55,7 +55,7 @@ impl<'a> Body<'a> {
                 body.moving.extend(&nested.args);
             }
             match &op.kind {
-                OpKind::For { .. } => body.innermost = false,
+                OpKind::For { .. } | OpKind::While { .. } => body.innermost = false,
                 OpKind::Load { global, at, form } => {
                     if let Some(&result) = op.results.first()
                         && let Some(tile) = kernel.ty(result).tile()

@@ -86,6 +86,10 @@ impl<'a> Facts<'a> {
                     }
                     self.walk(kernel, body);
                 }
+                OpKind::While { cond, body, .. } => {
+                    self.walk(kernel, cond);
+                    self.walk(kernel, body);
+                }
                 OpKind::If { then, otherwise, .. } => {
                     self.walk(kernel, then);
                     self.walk(kernel, otherwise);

@@ -12,12 +12,16 @@
 //! register is moved between them (SPV_INTEL_2d_block_io, "Mapping Block Data to Invocations";
 //! SPV_INTEL_subgroup_matrix_multiply_accumulate, operand tables for sub-group size 16; xe_facts 1.3).
 //!
+//! A vector is a list of registers of one f32 per lane: element `i` is in lane `i % 16` of register `i / 16`. A 16-bit
+//! element is held as the f32 of its value. Beside a tile, register `j` of a vector along columns belongs to the chunks
+//! of columns `16j` to `16j + 15`.
+//!
 //! *Guarantees*: every message named here is a row of `tile_ir::legal::BLOCKS`.
 //! *Not here*: emission (`ops`).
 
 use tile_ir::ir::LoadForm;
 use tile_ir::legal::{self, BlockOp};
-use tile_ir::types::{DType, TileType};
+use tile_ir::types::{DType, TileType, VectorType};
 
 use crate::LowerError;
 use crate::module::Ty;
@@ -38,6 +42,11 @@ impl Layout {
     /// The layout of a tile type.
     pub(crate) fn of(tile: TileType) -> Layout {
         Layout { tile }
+    }
+
+    /// Number of registers of a vector.
+    pub(crate) fn registers(vector: VectorType) -> usize {
+        vector.len.div_ceil(LANES) as usize
     }
 
     /// The SPIR-V type of a chunk.

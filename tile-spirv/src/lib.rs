@@ -8,7 +8,7 @@
 //! | `lanes` | register layout of each role, shapes of block messages |
 //! | `abi` | parameters, surfaces, the launch order |
 //! | `coord` | coordinates in elements |
-//! | `control`, `loops` | regions, branches, values; loops |
+//! | `control`, `loops`, `exits` | regions, branches, values; loops; `while`, `break`, `continue` |
 //! | `edge` | masks and the split of loops at an untrusted edge |
 //! | `scalar`, `ops` | single ops, one file per family |
 //!
@@ -21,6 +21,7 @@ mod arith;
 mod control;
 mod coord;
 mod edge;
+mod exits;
 mod facts;
 mod lanes;
 mod loops;

@@ -5,7 +5,7 @@
 //! as zeros (the matrix instruction then reads a null operand instead of registers somebody had to clear);
 //! the interior runs, whose loads need no masks; and the runs that touch an untrusted edge (`edge`).
 //!
-//! *Not here*: where a loop is split (`edge`).
+//! *Not here*: where a loop is split (`edge`), `while` and how runs end early (`exits`).
 
 use rspirv::spirv::Op as Inst;
 use tile_ir::ir::{Op, OpKind, Region, ValueId};
@@ -13,6 +13,7 @@ use tile_ir::types::ScalarType;
 
 use crate::LowerError;
 use crate::control::{Edge, End, Lowering, Value, always_returns, scalar_ty};
+use crate::exits::{Ends, leaves};
 use crate::module::{Id, Ty};
 
 /// A loop being emitted.
@@ -21,6 +22,15 @@ pub(crate) struct Loop {
     ty: Ty,
     /// Multiples of the counter kept as induction variables: scale, phi, value before the loop.
     inductions: Vec<(u32, Id, Id)>,
+    /// How runs end.
+    pub(crate) ends: Ends,
+}
+
+impl Loop {
+    /// A loop whose counter starts at `first`.
+    pub(crate) fn new(first: Id, ty: Ty, exit: Id, continuing: Id) -> Loop {
+        Loop { first, ty, inductions: vec![], ends: Ends::new(exit, continuing) }
+    }
 }
 
 impl<'a> Lowering<'a> {
@@ -40,6 +50,14 @@ impl<'a> Lowering<'a> {
         let start = self.all_ids(inits)?;
         let zero = self.e.int(ty, 0);
         let runs = Runs { body, ty, lo: lo_id, step, types };
+        if leaves(body) {
+            // Neither peeled nor split: a run may not happen although the ones before it did.
+            let outer = self.split.take();
+            let results = self.runs(&runs, zero, trips, &start, false)?;
+            self.split = outer;
+            self.bind(&op.results, &results);
+            return Ok(());
+        }
         if always_returns(&self.facts, body) {
             let some = self.e.compare(Inst::UGreaterThan, trips, zero);
             if let Some(0) = self.e.known(some) {
@@ -152,21 +170,18 @@ impl<'a> Lowering<'a> {
         self.e.begin(body);
         let phis: Vec<Id> = carried.iter().map(|_| self.e.label()).collect();
         phis.iter().for_each(|&id| self.e.set_depth(id));
-        self.loops.push(Loop { first, ty: runs.ty, inductions: vec![] });
+        self.loops.push(Loop::new(first, runs.ty, exit, continuing));
         let depth = self.loops.len() - 1;
-        let (phis_in, yields) = self.frame(|s| {
+        let phis_in = phis.clone();
+        self.run(runs.body, |s| {
             s.set(counter, Value::Counter(depth));
             s.bind(rest, &phis);
-            match s.region(runs.body)? {
-                End::Yield(values) => Ok((phis, s.all_ids(&values)?)),
-                End::Return => Err(LowerError::Malformed("a loop body has no way on")),
-            }
         })?;
         let bound = self.facts.bound(counter);
         let (scale, phi) = self.exit_induction(depth, bound, runs.step);
-        let inductions = self.loops.pop().map(|l| l.inductions).unwrap_or_default();
-        self.e.branch(continuing);
-        self.e.begin(continuing);
+        let Loop { inductions, ends, .. } =
+            self.loops.pop().ok_or(LowerError::Malformed("a loop is not open"))?;
+        let yields = self.begin_continuing(continuing, &ends, &runs.types, carried);
         for ((&phi, &init), (&next, &ty)) in phis_in.iter().zip(carried).zip(yields.iter().zip(&runs.types)) {
             let ty = self.e.ty(ty);
             self.e.header_phi(phi, ty, [(init, before), (next, continuing)]);
@@ -185,9 +200,7 @@ impl<'a> Lowering<'a> {
         }
         self.e.branch_if(test, header, exit);
         self.e.end_loop();
-        self.e.begin(exit);
-        yields.iter().for_each(|&id| self.e.settle(id));
-        Ok(yields)
+        Ok(self.begin_exit(exit, &ends, &runs.types, &yields, continuing))
     }
 
     /// The induction variable whose end tells the loop's: an existing multiple if it cannot wrap, else the counter.
@@ -220,7 +233,7 @@ impl<'a> Lowering<'a> {
 }
 
 fn holds_loop(op: &Op) -> bool {
-    matches!(op.kind, OpKind::For { .. })
+    matches!(op.kind, OpKind::For { .. } | OpKind::While { .. })
         || op.kind.regions().iter().any(|region| region.ops.iter().any(holds_loop))
 }
 

@@ -24,6 +24,7 @@ const EXTENSIONS: &[(Capability, &str)] = &[
     (Capability::Subgroup2DBlockIOINTEL, "SPV_INTEL_2d_block_io"),
     (Capability::SubgroupMatrixMultiplyAccumulateINTEL, "SPV_INTEL_subgroup_matrix_multiply_accumulate"),
     (Capability::BFloat16ConversionINTEL, "SPV_INTEL_bfloat16_conversion"),
+    (Capability::SubgroupShuffleINTEL, "SPV_INTEL_subgroups"),
 ];
 
 /// A type, by what it is.
@@ -479,14 +480,19 @@ impl Emit {
     pub(crate) fn pure_with(&mut self, op: Op, ty: Id, operands: &[Id], literals: &[u32]) -> Id {
         let mut all = operands.to_vec();
         all.extend(literals);
-        let key = (op, ty, all);
+        let mut args: Vec<Operand> = operands.iter().map(|&o| Operand::IdRef(o)).collect();
+        args.extend(literals.iter().map(|&l| Operand::LiteralBit32(l)));
+        self.placed((op, ty, all), operands, args)
+    }
+
+    /// Emits an instruction known by `key` once, in the outermost block where its operands exist.
+    fn placed(&mut self, key: Key, operands: &[Id], args: Vec<Operand>) -> Id {
+        let (op, ty, _) = key;
         if let Some(&id) = self.seen.get(&key) {
             return id;
         }
         let depth = operands.iter().filter_map(|o| self.depth.get(o)).max().copied().unwrap_or(0);
         let id = self.builder.id();
-        let mut args: Vec<Operand> = operands.iter().map(|&o| Operand::IdRef(o)).collect();
-        args.extend(literals.iter().map(|&l| Operand::LiteralBit32(l)));
         let i = self.instruction(op, Some(ty), Some(id), args);
         let scope = match self.levels.get(depth) {
             Some(level) => {
@@ -511,6 +517,21 @@ impl Emit {
 
     /// Calls an instruction of `OpenCL.std`.
     pub(crate) fn opencl(&mut self, number: u32, ty: Ty, operands: &[Id]) -> Id {
+        let args = self.opencl_args(number, operands);
+        let ty = self.ty(ty);
+        self.value(Op::ExtInst, ty, args)
+    }
+
+    /// Like [`Emit::opencl`], once and in the outermost block where the operands exist.
+    pub(crate) fn opencl_once(&mut self, number: u32, ty: Ty, operands: &[Id]) -> Id {
+        let args = self.opencl_args(number, operands);
+        let ty = self.ty(ty);
+        let mut all = vec![number];
+        all.extend(operands);
+        self.placed((Op::ExtInst, ty, all), operands, args)
+    }
+
+    fn opencl_args(&mut self, number: u32, operands: &[Id]) -> Vec<Operand> {
         let set = match self.opencl_std {
             Some(set) => set,
             None => {
@@ -519,10 +540,9 @@ impl Emit {
                 set
             }
         };
-        let ty = self.ty(ty);
         let mut args = vec![Operand::IdRef(set), Operand::LiteralExtInstInteger(number)];
         args.extend(operands.iter().map(|&o| Operand::IdRef(o)));
-        self.value(Op::ExtInst, ty, args)
+        args
     }
 
     /// Loads a built-in's value.

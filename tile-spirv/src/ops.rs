@@ -1,6 +1,10 @@
 //! Owns the emission of tile ops, one file per family.
 
 mod lanewise;
+pub(crate) mod map;
+mod mask;
 pub(crate) mod memory;
 pub(crate) mod mma;
+mod reduce;
 mod tail;
+mod vector;

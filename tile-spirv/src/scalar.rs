@@ -6,6 +6,7 @@
 
 use rspirv::spirv::{Decoration, Op as Inst, OpenclStd100Op};
 use tile_ir::ir::{Op, OpKind, ValueId};
+use tile_ir::map;
 use tile_ir::scalar::{Binary, Compare, Const, Unary};
 use tile_ir::types::ScalarType;
 
@@ -13,6 +14,7 @@ use crate::LowerError;
 use crate::arith::{U32, U64};
 use crate::control::{Lowering, scalar_ty};
 use crate::module::{Id, Ty};
+use crate::ops::map::Emitted;
 
 impl Lowering<'_> {
     /// Emits a scalar op whose operands are there.
@@ -45,6 +47,10 @@ impl Lowering<'_> {
             }
             OpKind::Dim { global, dim } => self.dim(*global, *dim),
             OpKind::Place(place) => Ok(self.place(*place)),
+            OpKind::MapUnary { op: what, value } => {
+                let a = self.scalar(*value)?;
+                Ok(map::unary(&mut Emitted::scalars(&mut self.e), *what, a))
+            }
             OpKind::OwnTile { .. }
             | OpKind::Zeros
             | OpKind::Load { .. }
@@ -53,7 +59,15 @@ impl Lowering<'_> {
             | OpKind::Mma { .. }
             | OpKind::Convert { .. }
             | OpKind::Scale { .. }
+            | OpKind::Fill { .. }
+            | OpKind::MapBinary { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::LoadVector { .. }
+            | OpKind::LoadScalar { .. }
+            | OpKind::KeepFirst { .. }
+            | OpKind::Triangle { .. }
             | OpKind::For { .. }
+            | OpKind::While { .. }
             | OpKind::If { .. } => Err(LowerError::Malformed("a value is used where it is not defined")),
         }
     }

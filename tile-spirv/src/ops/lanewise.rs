@@ -96,7 +96,7 @@ impl Lowering<'_> {
     }
 
     /// The address of an element.
-    fn address(&mut self, surface: Surface, row: Id, col: Id) -> Id {
+    pub(crate) fn address(&mut self, surface: Surface, row: Id, col: Id) -> Id {
         let e = &mut self.e;
         let (pitch, row) = (e.widen(surface.pitch), e.widen(row));
         let above = e.mul(U64, row, pitch);
@@ -110,7 +110,7 @@ impl Lowering<'_> {
     }
 
     /// An address as a pointer to an integer of the element's size.
-    fn pointer_to(&mut self, surface: Surface, address: Id) -> Id {
+    pub(crate) fn pointer_to(&mut self, surface: Surface, address: Id) -> Id {
         let e = &mut self.e;
         let element = e.ty(Ty::Int(8 * surface.esz));
         let pointer = e.pointer(StorageClass::CrossWorkgroup, element);

@@ -1,4 +1,5 @@
-//! Owns the emission of ops on tiles in registers: `zeros`, matrix multiplication, conversion, scaling.
+//! Owns the emission of ops on tiles in registers: `zeros`, matrix multiplication, conversion, scaling. Those that also
+//! work on vectors hand them to `vector`.
 //!
 //! *Assumes* the register layouts of `lanes`. *Guarantees*: operands go from loads to matrix instructions and from
 //! conversions to stores without a move.
@@ -13,6 +14,7 @@ use crate::LowerError;
 use crate::control::{Lowering, Value};
 use crate::lanes::Layout;
 use crate::module::{Id, Ty};
+use crate::ops::map::CHUNK;
 
 impl Lowering<'_> {
     /// The type of a tile value.
@@ -30,6 +32,11 @@ impl Lowering<'_> {
 
     /// `zeros`: constants, so that a matrix instruction reads a null operand and no register is cleared.
     pub(crate) fn lower_zeros(&mut self, op: &Op) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        if let Some(v) = self.kernel.ty(result).vector() {
+            self.lower_zeros_vector(result, v);
+            return Ok(());
+        }
         let (result, tile) = self.tile_result(op)?;
         let layout = Layout::of(tile);
         let zero = self.e.null(layout.chunk());
@@ -76,6 +83,10 @@ impl Lowering<'_> {
 
     /// `.to::<T>()`: chunk by chunk, since `Acc` and `Row` tiles put the same element in the same lane.
     pub(crate) fn lower_convert(&mut self, op: &Op, tile: ValueId) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        if self.kernel.ty(result).vector().is_some() {
+            return self.lower_convert_vector(result, tile);
+        }
         let (result, to) = self.tile_result(op)?;
         let from = self.tile_type(tile)?;
         let chunks = self.tile(tile)?;
@@ -85,41 +96,20 @@ impl Lowering<'_> {
     }
 
     fn convert_chunk(&mut self, chunk: Id, from: DType, to: DType) -> Id {
-        let e = &mut self.e;
         if from == to {
             return chunk;
         }
         // Every 16-bit value is an f32, so going through it rounds once.
-        let wide = match from {
-            DType::F32 => chunk,
-            DType::Bf16 => {
-                e.need(Capability::BFloat16ConversionINTEL);
-                let ty = e.ty(Ty::Float8(32));
-                e.value(Inst::ConvertBF16ToFINTEL, ty, vec![Operand::IdRef(chunk)])
-            }
-            DType::F16 => {
-                let (half, ty) = (e.ty(Ty::Float8(16)), e.ty(Ty::Float8(32)));
-                let h = e.value(Inst::Bitcast, half, vec![Operand::IdRef(chunk)]);
-                e.value(Inst::FConvert, ty, vec![Operand::IdRef(h)])
-            }
-        };
-        match to {
-            DType::F32 => wide,
-            DType::Bf16 => {
-                e.need(Capability::BFloat16ConversionINTEL);
-                let ty = e.ty(Ty::Int8(16));
-                e.value(Inst::ConvertFToBF16INTEL, ty, vec![Operand::IdRef(wide)])
-            }
-            DType::F16 => {
-                let (half, ty) = (e.ty(Ty::Float8(16)), e.ty(Ty::Int8(16)));
-                let h = e.value(Inst::FConvert, half, vec![Operand::IdRef(wide)]);
-                e.value(Inst::Bitcast, ty, vec![Operand::IdRef(h)])
-            }
-        }
+        let wide = self.widened(from, CHUNK, chunk);
+        self.narrowed(to, CHUNK, wide)
     }
 
     /// `.scale(s)`.
     pub(crate) fn lower_scale(&mut self, op: &Op, tile: ValueId, by: ValueId) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        if self.kernel.ty(result).vector().is_some() {
+            return self.lower_scale_vector(result, tile, by);
+        }
         let (result, _) = self.tile_result(op)?;
         let chunks = self.tile(tile)?;
         let by = self.scalar(by)?;

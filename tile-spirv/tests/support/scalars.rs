@@ -59,7 +59,7 @@ impl Show {
                     self.store(number);
                 }
             }
-            Type::Tile(_) => panic!("a tile is not a scalar"),
+            Type::Tile(_) | Type::Vector(_) => panic!("a tile is not a scalar"),
         }
     }
 

@@ -1,0 +1,406 @@
+//! Owns the emission of element-wise ops: the recipes of `tile_ir::map` over instructions, on whole chunks of tiles, on
+//! registers of vectors and on scalars.
+//!
+//! *Assumes* the register layouts of `lanes`. *Guarantees*: a 16-bit operand is widened exactly, the result is rounded
+//! once; products and sums that a recipe keeps apart are rounded apart (the module turns contraction off), so that they
+//! have the bits of the host. *Not here*: what an op computes (`tile_ir::map`), masks (`mask`).
+
+use rspirv::dr::Operand;
+use rspirv::spirv::{Capability, Op as Inst, OpenclStd100Op as Std, Scope};
+use tile_ir::ir::{Op, ValueId};
+use tile_ir::map::{self, MapBinary, MapUnary, Math};
+use tile_ir::types::{Along, DType, Role, TileType, Type};
+
+use crate::LowerError;
+use crate::control::{Lowering, Value};
+use crate::lanes::{LANES, Layout};
+use crate::module::{Emit, Id, Ty};
+
+/// f32 per lane.
+pub(crate) const LANE: Ty = Ty::Float(32);
+/// Eight f32 per lane: a chunk.
+pub(crate) const CHUNK: Ty = Ty::Float8(32);
+
+/// Emits the primitives of recipes on values of one type.
+pub(crate) struct Emitted<'e> {
+    e: &'e mut Emit,
+    ty: Ty,
+    /// True for scalars, which are computed once and outside the loops that do not change them.
+    once: bool,
+}
+
+impl<'e> Emitted<'e> {
+    /// On chunks of a tile.
+    pub(crate) fn chunks(e: &'e mut Emit) -> Emitted<'e> {
+        Emitted { e, ty: CHUNK, once: false }
+    }
+
+    /// On registers of a vector.
+    pub(crate) fn registers(e: &'e mut Emit) -> Emitted<'e> {
+        Emitted { e, ty: LANE, once: false }
+    }
+
+    /// On uniform scalars.
+    pub(crate) fn scalars(e: &'e mut Emit) -> Emitted<'e> {
+        Emitted { e, ty: LANE, once: true }
+    }
+
+    fn inst(&mut self, op: Inst, ty: Ty, operands: &[Id]) -> Id {
+        if self.once {
+            return self.e.pure(op, ty, operands);
+        }
+        let ty = self.e.ty(ty);
+        self.e.value(op, ty, operands.iter().map(|&o| Operand::IdRef(o)).collect())
+    }
+
+    fn std(&mut self, op: Std, operands: &[Id]) -> Id {
+        if self.once {
+            return self.e.opencl_once(op as u32, self.ty, operands);
+        }
+        self.e.opencl(op as u32, self.ty, operands)
+    }
+}
+
+impl Math for Emitted<'_> {
+    type Value = Id;
+    fn constant(&mut self, value: f32) -> Id {
+        let id = self.e.int(LANE, u64::from(value.to_bits()));
+        if self.ty == CHUNK { self.e.pure(Inst::CompositeConstruct, CHUNK, &[id; 8]) } else { id }
+    }
+    fn add(&mut self, a: Id, b: Id) -> Id {
+        self.inst(Inst::FAdd, self.ty, &[a, b])
+    }
+    fn sub(&mut self, a: Id, b: Id) -> Id {
+        self.inst(Inst::FSub, self.ty, &[a, b])
+    }
+    fn mul(&mut self, a: Id, b: Id) -> Id {
+        self.inst(Inst::FMul, self.ty, &[a, b])
+    }
+    fn fma(&mut self, a: Id, b: Id, c: Id) -> Id {
+        self.std(Std::fma, &[a, b, c])
+    }
+    fn neg(&mut self, a: Id) -> Id {
+        self.inst(Inst::FNegate, self.ty, &[a])
+    }
+    fn abs(&mut self, a: Id) -> Id {
+        self.std(Std::fabs, &[a])
+    }
+    // OpenCL extended instructions, fmin and fmax: the operand that is a number if the other is NaN.
+    fn min(&mut self, a: Id, b: Id) -> Id {
+        self.std(Std::fmin, &[a, b])
+    }
+    fn max(&mut self, a: Id, b: Id) -> Id {
+        self.std(Std::fmax, &[a, b])
+    }
+    fn if_less(&mut self, a: Id, b: Id, x: Id, y: Id) -> Id {
+        let bools = if self.ty == CHUNK { Ty::Bool8 } else { Ty::Bool };
+        let less = self.inst(Inst::FOrdLessThan, bools, &[a, b]);
+        self.inst(Inst::Select, self.ty, &[less, x, y])
+    }
+    // One instruction each (xe_facts 4); the exact forms of OpenCL take up to 17.
+    fn exp2(&mut self, a: Id) -> Id {
+        self.std(Std::native_exp2, &[a])
+    }
+    fn log2(&mut self, a: Id) -> Id {
+        self.std(Std::native_log2, &[a])
+    }
+    fn recip(&mut self, a: Id) -> Id {
+        self.std(Std::native_recip, &[a])
+    }
+    fn sqrt(&mut self, a: Id) -> Id {
+        self.std(Std::native_sqrt, &[a])
+    }
+    fn rsqrt(&mut self, a: Id) -> Id {
+        self.std(Std::native_rsqrt, &[a])
+    }
+}
+
+/// The right operand of a binary op on a tile, as one chunk per block of the tile.
+enum Right {
+    /// A chunk for every chunk of the tile.
+    Chunks(Vec<Id>),
+    /// One chunk for the whole tile.
+    All(Id),
+    /// A chunk per block of rows.
+    Down(Vec<Id>),
+    /// A chunk per block of columns.
+    Across(Vec<Id>),
+}
+
+impl Right {
+    fn at(&self, layout: Layout, down: u32, across: u32) -> Id {
+        match self {
+            Right::Chunks(all) => all[layout.index(down, across)],
+            Right::All(one) => *one,
+            Right::Down(blocks) => blocks[down as usize],
+            Right::Across(blocks) => blocks[across as usize],
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// The one result of an op.
+    pub(crate) fn result(&self, op: &Op) -> Result<ValueId, LowerError> {
+        match op.results[..] {
+            [result] => Ok(result),
+            _ => Err(LowerError::Malformed("an op has one result")),
+        }
+    }
+
+    /// Eight copies of a value that every lane has.
+    pub(crate) fn splat(&mut self, ty: Ty, value: Id) -> Id {
+        self.e.pure(Inst::CompositeConstruct, ty, &[value; 8])
+    }
+
+    /// `fill`.
+    pub(crate) fn lower_fill(&mut self, op: &Op, value: ValueId) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        let number = self.scalar(value)?;
+        let value = match self.kernel.ty(result) {
+            Type::Tile(tile) => {
+                let chunk = self.filled_chunk(tile, number);
+                Value::Tile(vec![chunk; Layout::of(tile).count()])
+            }
+            Type::Vector(v) => {
+                let register = self.rounded(v.dtype, LANE, number);
+                Value::Vector(vec![register; Layout::registers(v)])
+            }
+            Type::Scalar(_) => return Err(LowerError::Malformed("a fill makes a tile or vector")),
+        };
+        self.set(result, value);
+        Ok(())
+    }
+
+    /// A chunk of a tile all of whose elements are a number.
+    pub(crate) fn filled_chunk(&mut self, tile: TileType, number: Id) -> Id {
+        let chunk = Layout::of(tile).chunk();
+        if tile.dtype == DType::F32 {
+            return self.splat(chunk, number);
+        }
+        let bits = self.narrowed(tile.dtype, LANE, number);
+        let bits = if tile.role == Role::Row {
+            bits
+        } else {
+            // Packed operands hold two elements of a column in one word.
+            let low = self.e.resize(crate::arith::U32, bits);
+            let by = self.e.u32(16);
+            let high = self.e.pure(Inst::ShiftLeftLogical, crate::arith::U32, &[low, by]);
+            self.e.pure(Inst::BitwiseOr, crate::arith::U32, &[low, high])
+        };
+        self.splat(chunk, bits)
+    }
+
+    /// `abs`, `exp2`, …
+    pub(crate) fn lower_map_unary(
+        &mut self,
+        op: &Op,
+        what: MapUnary,
+        value: ValueId,
+    ) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        let out = match self.kernel.ty(result) {
+            Type::Tile(tile) => {
+                let chunks = self.tile(value)?;
+                let mut out = vec![];
+                for chunk in chunks {
+                    let x = self.widened(tile.dtype, CHUNK, chunk);
+                    let y = map::unary(&mut Emitted::chunks(&mut self.e), what, x);
+                    out.push(self.narrowed(tile.dtype, CHUNK, y));
+                }
+                Value::Tile(out)
+            }
+            Type::Vector(v) => {
+                let registers = self.vector(value)?;
+                let mut out = vec![];
+                for x in registers {
+                    let y = map::unary(&mut Emitted::registers(&mut self.e), what, x);
+                    out.push(self.rounded(v.dtype, LANE, y));
+                }
+                Value::Vector(out)
+            }
+            // Scalars are emitted when something needs them.
+            Type::Scalar(_) => return Ok(()),
+        };
+        self.set(result, out);
+        Ok(())
+    }
+
+    /// `add`, `mul`, … with a tile, vector or scalar on the right.
+    pub(crate) fn lower_map_binary(
+        &mut self,
+        op: &Op,
+        what: MapBinary,
+        lhs: ValueId,
+        rhs: ValueId,
+    ) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        let out = match self.kernel.ty(result) {
+            Type::Tile(tile) => {
+                let left = self.tile(lhs)?;
+                let layout = Layout::of(tile);
+                let (right, what) = self.right(tile, rhs, what)?;
+                let mut out = vec![0; layout.count()];
+                for across in 0..layout.across() {
+                    for down in 0..layout.down() {
+                        let at = layout.index(down, across);
+                        let x = self.widened(tile.dtype, CHUNK, left[at]);
+                        let y = right.at(layout, down, across);
+                        let z = map::binary(&mut Emitted::chunks(&mut self.e), what, x, y);
+                        out[at] = self.narrowed(tile.dtype, CHUNK, z);
+                    }
+                }
+                Value::Tile(out)
+            }
+            Type::Vector(v) => {
+                let left = self.vector(lhs)?;
+                let (right, what) = match self.kernel.ty(rhs) {
+                    Type::Scalar(_) => {
+                        let number = self.scalar(rhs)?;
+                        let (number, what) = divisor(Emitted::scalars(&mut self.e), number, what);
+                        (vec![number; left.len()], what)
+                    }
+                    Type::Vector(_) => (self.vector(rhs)?, what),
+                    Type::Tile(_) => return Err(LowerError::Malformed("a vector is combined with a tile")),
+                };
+                let mut out = vec![];
+                for (x, y) in left.into_iter().zip(right) {
+                    let z = map::binary(&mut Emitted::registers(&mut self.e), what, x, y);
+                    out.push(self.rounded(v.dtype, LANE, z));
+                }
+                Value::Vector(out)
+            }
+            Type::Scalar(_) => return Err(LowerError::Malformed("a scalar is combined as a tile")),
+        };
+        self.set(result, out);
+        Ok(())
+    }
+
+    /// Brings a right operand into the form of chunks, and says what is left to do with it: a divisor that serves many
+    /// elements is inverted before it is spread.
+    fn right(
+        &mut self,
+        tile: TileType,
+        rhs: ValueId,
+        what: MapBinary,
+    ) -> Result<(Right, MapBinary), LowerError> {
+        match self.kernel.ty(rhs) {
+            Type::Tile(of) => {
+                let mut chunks = vec![];
+                for chunk in self.tile(rhs)? {
+                    chunks.push(self.widened(of.dtype, CHUNK, chunk));
+                }
+                Ok((Right::Chunks(chunks), what))
+            }
+            Type::Scalar(_) => {
+                let number = self.scalar(rhs)?;
+                let (number, what) = divisor(Emitted::scalars(&mut self.e), number, what);
+                Ok((Right::All(self.splat(CHUNK, number)), what))
+            }
+            Type::Vector(v) => {
+                let mut left = what;
+                let mut registers = vec![];
+                for register in self.vector(rhs)? {
+                    let (register, rest) = divisor(Emitted::registers(&mut self.e), register, what);
+                    registers.push(register);
+                    left = rest;
+                }
+                let right = match v.along {
+                    Along::Cols => Right::Across(registers.iter().map(|&r| self.spread(&[r; 8])).collect()),
+                    Along::Rows => {
+                        let blocks = Layout::of(tile).down();
+                        Right::Down((0..blocks).map(|down| self.rows_of(&registers, down)).collect())
+                    }
+                };
+                Ok((right, left))
+            }
+        }
+    }
+
+    /// A chunk of eight values where the emission stands.
+    fn spread(&mut self, parts: &[Id]) -> Id {
+        let ty = self.e.ty(CHUNK);
+        self.e.value(Inst::CompositeConstruct, ty, parts.iter().map(|&p| Operand::IdRef(p)).collect())
+    }
+
+    /// The elements of a vector along rows that belong to a block of eight rows, each in every lane. A constant lane costs
+    /// no instruction (xe_facts 5).
+    fn rows_of(&mut self, registers: &[Id], down: u32) -> Id {
+        self.e.need(Capability::Groups);
+        let scope = self.e.u32(Scope::Subgroup as u32);
+        let ty = self.e.ty(LANE);
+        let parts: Vec<Id> = (8 * down..8 * down + 8)
+            .map(|row| {
+                let lane = self.e.u32(row % LANES);
+                let operands = vec![
+                    Operand::IdScope(scope),
+                    Operand::IdRef(registers[(row / LANES) as usize]),
+                    Operand::IdRef(lane),
+                ];
+                self.e.value(Inst::GroupBroadcast, ty, operands)
+            })
+            .collect();
+        self.spread(&parts)
+    }
+
+    /// Elements as f32, exactly. `shape` is that of the f32 value.
+    pub(crate) fn widened(&mut self, from: DType, shape: Ty, bits: Id) -> Id {
+        let e = &mut self.e;
+        match from {
+            DType::F32 => bits,
+            DType::Bf16 => {
+                e.need(Capability::BFloat16ConversionINTEL);
+                let ty = e.ty(shape);
+                e.value(Inst::ConvertBF16ToFINTEL, ty, vec![Operand::IdRef(bits)])
+            }
+            DType::F16 => {
+                let (half, ty) = (e.ty(halves(shape)), e.ty(shape));
+                let half = e.value(Inst::Bitcast, half, vec![Operand::IdRef(bits)]);
+                e.value(Inst::FConvert, ty, vec![Operand::IdRef(half)])
+            }
+        }
+    }
+
+    /// f32 values rounded to a type, as its bits. `shape` is that of the f32 value.
+    pub(crate) fn narrowed(&mut self, to: DType, shape: Ty, value: Id) -> Id {
+        let e = &mut self.e;
+        match to {
+            DType::F32 => value,
+            DType::Bf16 => {
+                e.need(Capability::BFloat16ConversionINTEL);
+                let ty = e.ty(words(shape));
+                e.value(Inst::ConvertFToBF16INTEL, ty, vec![Operand::IdRef(value)])
+            }
+            DType::F16 => {
+                let (half, ty) = (e.ty(halves(shape)), e.ty(words(shape)));
+                let half = e.value(Inst::FConvert, half, vec![Operand::IdRef(value)]);
+                e.value(Inst::Bitcast, ty, vec![Operand::IdRef(half)])
+            }
+        }
+    }
+
+    /// f32 values rounded to a type, still as f32: what a 16-bit vector holds.
+    pub(crate) fn rounded(&mut self, to: DType, shape: Ty, value: Id) -> Id {
+        if to == DType::F32 {
+            return value;
+        }
+        let bits = self.narrowed(to, shape, value);
+        self.widened(to, shape, bits)
+    }
+}
+
+/// For a division, the reciprocal of the divisor and the product that is left; otherwise nothing changes.
+fn divisor(mut m: Emitted<'_>, value: Id, what: MapBinary) -> (Id, MapBinary) {
+    match what {
+        // The recipe of a quotient is the product with the reciprocal, so this gives the same bits.
+        MapBinary::Div => (map::unary(&mut m, MapUnary::Recip, value), MapBinary::Mul),
+        MapBinary::Add | MapBinary::Sub | MapBinary::Mul | MapBinary::Min | MapBinary::Max => (value, what),
+    }
+}
+
+fn halves(shape: Ty) -> Ty {
+    if shape == CHUNK { Ty::Float8(16) } else { Ty::Float(16) }
+}
+
+fn words(shape: Ty) -> Ty {
+    if shape == CHUNK { Ty::Int8(16) } else { Ty::Int(16) }
+}
