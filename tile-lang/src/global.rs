@@ -374,6 +374,18 @@ impl<T: Element> gl<T> {
         }
     }
 
+    /// Reads the element at `at`; 0 outside the tensor.
+    pub(crate) fn element(&self, at: At) -> f32 {
+        self.admit(at.claim);
+        let window = self.window(at.origin, 1, 1);
+        if window.rows == 0 || window.cols == 0 {
+            return 0.0;
+        }
+        // SAFETY: the window has one element of the tensor, whose memory is live and written by nobody else now, as in
+        // `load_rows`.
+        unsafe { window.start.read() }.to_f32()
+    }
+
     /// Fills a tile with the transpose of the elements at `at`.
     #[inline(always)]
     pub(crate) fn load_transposed<'tile>(&self, at: At, tile: Unfilled<'tile>) -> Filled<'tile> {

@@ -31,7 +31,7 @@
 //! *Guarantees*: results do not depend on the CPU's SIMD level; no safe code reaches memory outside a tensor.
 //! *Not here*: launching (`tile-runtime`), compiling a kernel (`tile-macros`), lowering (`tile-spirv`).
 //!
-//! Where things are: [`tile`] and [`role`] say what a tile is, [`global`] what a tensor is, [`place`] who works
+//! Where things are: [`tile`] and [`role`] say what a tile is, [`vector`] what a vector is, [`global`] what a tensor is, [`place`] who works
 //! where, [`ops`] what can be done, [`scalar`] what scalar arithmetic means, [`launch`] what the runtime passes,
 //! [`simd`] how the host does it. Unsafe code is confined to `simd`, and to `global` and `launch`, which make up
 //! the view module.
@@ -41,6 +41,7 @@
 mod element;
 pub mod global;
 pub mod launch;
+pub mod operand;
 pub mod ops;
 pub mod place;
 pub mod prelude;
@@ -48,6 +49,7 @@ pub mod role;
 pub mod scalar;
 pub mod simd;
 pub mod tile;
+pub mod vector;
 
 pub use tile_ir::types::{DType, ScalarType};
 

@@ -241,9 +241,9 @@ pub fn elements(at: impl ElementIndex) -> Elements {
     Elements(at.index())
 }
 
-/// What [`elements`] takes: `[row, col]` or `[batch, depth, row, col]`, as u32.
+/// What [`elements`] and `load_scalar` take: `[row, col]` or `[batch, depth, row, col]`, as u32.
 #[diagnostic::on_unimplemented(
-    message = "`elements` takes `[row, col]` or `[batch, depth, row, col]` as u32, but this is `{Self}`",
+    message = "an element is named by `[row, col]` or `[batch, depth, row, col]` as u32, but this is `{Self}`",
     label = "not an element index"
 )]
 pub trait ElementIndex: sealed::Sealed {

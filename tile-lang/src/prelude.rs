@@ -3,10 +3,13 @@
 pub use crate::element::{Element, MmaInput, bf16, f16};
 pub use crate::global::gl;
 pub use crate::ops::memory::{
-    load, load_transform, load_transpose, prefetch_load, prefetch_load_coop, store, store_at, zeros,
+    load, load_transform, load_transpose, prefetch_load, prefetch_load_coop, store, store_at,
 };
 pub use crate::ops::mma::{mma_AB, mma_ABt};
 pub use crate::ops::place::{own_tile, subgroup_col, subgroup_id, subgroup_row};
+pub use crate::ops::source::{fill, zeros};
+pub use crate::ops::vector::{load_scalar, load_vec};
 pub use crate::place::{Linear, Own, Peers, Snake, elements};
 pub use crate::role::{Acc, Row, Vnni, VnniT};
 pub use crate::tile::rt;
+pub use crate::vector::{PerCol, PerRow, rv};

@@ -315,3 +315,26 @@ pub fn shr<S: Integer, A: Integer>(a: S, amount: A) -> S {
 pub fn cast<To>(value: impl CastTo<To>) -> To {
     value.cast()
 }
+
+macro_rules! maps {
+    ($( $(#[doc = $doc:literal])+ $V:ident { name: $name:ident, $($column:tt)* } )+) => {
+        $( maps! { @ $name $V $($doc)+ } )+
+    };
+    // Negation is a function of every signed scalar, above.
+    (@ neg $V:ident $($doc:literal)+) => {};
+    (@ $name:ident $V:ident $($doc:literal)+) => {
+        #[doc = concat!("Gives, for one number, the bits of the op on tiles:", $($doc),+)]
+        ///
+        /// ```
+        /// use tile_lang::prelude::*;
+        ///
+        /// let x: rt<f32, 8, 16> = fill(0.3);
+        #[doc = concat!("assert_eq!(tile_lang::scalar::", stringify!($name), "(0.3), x.", stringify!($name), "().get(0, 0));")]
+        /// ```
+        #[inline]
+        pub fn $name(x: f32) -> f32 {
+            crate::simd::map::unary_scalar(tile_ir::map::MapUnary::$V, x)
+        }
+    };
+}
+tile_ir::for_each_map_unary!(maps);

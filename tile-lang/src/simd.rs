@@ -15,7 +15,11 @@ pub mod convert;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod map;
+pub(crate) mod mask;
+mod math;
 pub(crate) mod portable;
+pub(crate) mod reduce;
 pub(crate) mod storage;
 #[cfg(test)]
 mod tests;
@@ -182,7 +186,7 @@ pub struct ElementBodies<T> {
     pub load_transposed: Copy2d<T, f32>,
     /// Narrows rows and writes them.
     pub store: Copy2d<f32, T>,
-    /// Rounds f32 values to ones this type holds exactly.
+    /// Rounds f32 values to ones this type holds exactly. For the 16-bit types both regions may be one.
     pub round: Map,
 }
 

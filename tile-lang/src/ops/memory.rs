@@ -1,4 +1,4 @@
-//! Owns the ops that make a tile from nothing or from a tensor, prefetch one, and store one.
+//! Owns the ops that make a tile from a tensor, prefetch one, and store one.
 //!
 //! *Guarantees*: the edge rule: elements outside the tensor load as 0 and are not stored, whatever lies in
 //! memory there; coordinates are multiplied out in 64 bits, so an overflowing one is outside.
@@ -8,24 +8,14 @@ use crate::element::{Element, MmaInput};
 use crate::global::{At, gl};
 use crate::launch::Cx;
 use crate::place::{Coordinate, Owned, Peers};
-use crate::role::{Loaded, Storable, Transformed, TransposedLoad, Zeroed};
+use crate::role::{Loaded, Storable, Transformed, TransposedLoad};
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{Extent, StoredIn, Tile, rt};
 
-/// Makes a tile of zeros.
-///
-/// ```
-/// use tile_lang::prelude::*;
-///
-/// let acc: rt<f32, 8, 16, Acc> = zeros();
-/// assert_eq!(acc.get(7, 15), 0.0);
-/// ```
-#[inline(never)]
-pub fn zeros<T: Element, const M: usize, const N: usize, L: Zeroed<T>>() -> rt<T, M, N, L> {
-    rt::build(|tile| tile.zero())
-}
+pub use super::source::{fill, zeros};
+pub use super::vector::{load_scalar, load_vec};
 
-fn at<E>(coordinate: impl Coordinate<E>) -> At {
+pub(super) fn at<E>(coordinate: impl Coordinate<E>) -> At {
     At { origin: coordinate.origin(), claim: coordinate.claim() }
 }
 

@@ -9,6 +9,7 @@ use core::mem::MaybeUninit;
 use super::{Dst, Map, Scale, bodies};
 use crate::element::Element;
 use crate::tile::rt;
+use crate::vector::rv;
 
 /// Row-major f32 values on a cache-line boundary, so that a row of 16 values is one AVX-512 register load.
 #[derive(Clone)]
@@ -45,6 +46,13 @@ impl<'tile> Unfilled<'tile> {
     #[inline(always)]
     pub(crate) unsafe fn assume_filled(self) -> Filled<'tile> {
         Filled(PhantomData)
+    }
+
+    /// The region as a slice.
+    #[inline(always)]
+    pub(crate) fn memory(&mut self) -> &mut [MaybeUninit<f32>] {
+        // SAFETY: the region is this tile's own memory, contiguous because its pitch is its column count.
+        unsafe { core::slice::from_raw_parts_mut(self.dst.ptr.cast(), self.rows * self.dst.pitch) }
     }
 
     /// Writes +0.0 everywhere.
@@ -100,5 +108,20 @@ impl<T, const M: usize, const N: usize, L> rt<T, M, N, L> {
         // SAFETY: `rt` is `repr(C)` and its only field with bytes is the `Block` at offset 0; `fill` returned
         // `Filled` for this very tile, so all M * N values are written.
         unsafe { tile.assume_init() }
+    }
+}
+
+impl<T, const N: usize, E> rv<T, N, E> {
+    /// Makes a vector by writing its memory in place, as [`rt::build`] a tile of one row.
+    #[inline(always)]
+    pub(crate) fn build(fill: impl for<'tile> FnOnce(Unfilled<'tile>) -> Filled<'tile>) -> Self {
+        let mut vector = MaybeUninit::<Self>::uninit();
+        fill(Unfilled {
+            dst: Dst { ptr: vector.as_mut_ptr().cast(), pitch: N },
+            rows: 1,
+            brand: PhantomData,
+        });
+        // SAFETY: as in `rt::build`: `rv` is `repr(C)` and its only field with bytes is a `Block` of N values.
+        unsafe { vector.assume_init() }
     }
 }

@@ -1,0 +1,205 @@
+//! Owns the rules of what element-wise ops, reductions, masks and fills take and make.
+//!
+//! As in `role`, a rule is a sealed trait whose only purpose is its error text. A rule that compares two operands has
+//! [`Unknown`] as a second candidate, which keeps rustc from deriving one from the other and then reporting a bare
+//! `expected 32, found 64`. *Not here*: the ops (`ops`), rules of the matrix multiply (`role`, `tile`).
+
+use crate::element::{Element, MmaInput};
+use crate::role::{Acc, Role, Row, Vnni};
+use crate::simd::map::Right;
+use crate::tile::{Dim, Unknown, rt};
+use crate::vector::{Encoding, PerCol, PerRow, rv};
+
+pub(crate) mod sealed {
+    use super::{Right, rt, rv};
+    use crate::tile::sealed::Sealed as _;
+
+    /// What a binary op does with its right operand.
+    pub trait Sealed {
+        /// Hands the operand to a body.
+        fn apply<R>(self, body: impl FnOnce(Right<'_>) -> R) -> R;
+    }
+
+    impl<T, const M: usize, const N: usize, L> Sealed for &rt<T, M, N, L> {
+        #[inline(always)]
+        fn apply<R>(self, body: impl FnOnce(Right<'_>) -> R) -> R {
+            body(Right::PerCol(self.values()))
+        }
+    }
+
+    impl<T, const N: usize, E> Sealed for &rv<T, N, E> {
+        #[inline(always)]
+        fn apply<R>(self, body: impl FnOnce(Right<'_>) -> R) -> R {
+            body(Right::PerCol(self.values()))
+        }
+    }
+
+    impl Sealed for f32 {
+        #[inline(always)]
+        fn apply<R>(self, body: impl FnOnce(Right<'_>) -> R) -> R {
+            body(Right::PerRow(&[self]))
+        }
+    }
+}
+
+/// Roles of tiles for element-wise work.
+#[diagnostic::on_unimplemented(
+    message = "element-wise ops, reductions and masks work on `Row` and `Acc` tiles, but this one is a `{Self}` tile",
+    label = "not a tile for element-wise work",
+    note = "a packed operand cannot be changed: load the tensor with `load`, change the tile, then multiply with it"
+)]
+pub trait ElementWise: Role {}
+impl ElementWise for Row {}
+impl ElementWise for Acc {}
+
+/// The right operand of an element-wise op whose left operand is `Left`: a reference to the same type, or an f32.
+#[diagnostic::on_unimplemented(
+    message = "the right operand of an element-wise op on `{Left}` is a reference to the same type or an f32, but this one is `{Self}`",
+    label = "not a right operand",
+    note = "borrow it: `x.add(&y)`; convert a number: `n as f32`",
+    note = "a vector meets a tile in `add_row` (one element per row) or `add_col` (one per column)"
+)]
+pub trait Operand<Left>: sealed::Sealed {}
+
+impl<Left> Operand<Left> for f32 {}
+
+impl<T, U, const M: usize, const N: usize, const P: usize, const Q: usize, L, K> Operand<rt<T, M, N, L>>
+    for &rt<U, P, Q, K>
+where
+    T: Element,
+    U: SameElement<T>,
+    Dim<P>: SameRows<Dim<M>>,
+    Dim<Q>: SameCols<Dim<N>>,
+    K: SameRole<L>,
+{
+}
+
+impl<T, U, const N: usize, const P: usize, E, F> Operand<rv<T, N, E>> for &rv<U, P, F>
+where
+    T: Element,
+    U: SameElement<T>,
+    Dim<P>: SameLength<Dim<N>>,
+    F: SameEncoding<E>,
+{
+}
+
+/// Both operands have one element type.
+#[diagnostic::on_unimplemented(
+    message = "an element-wise op takes two operands of one element type, but the left one is of `{Left}` and the right one of `{Self}`",
+    label = "the operands differ in their element type",
+    note = "convert one of them first: `.to::<{Left}>()`"
+)]
+pub trait SameElement<Left>: Element {}
+impl<T: Element> SameElement<T> for T {}
+#[diagnostic::do_not_recommend]
+impl<T: Element> SameElement<Unknown> for T {}
+
+/// Both tiles have as many rows.
+#[diagnostic::on_unimplemented(
+    message = "an element-wise op takes two tiles of one shape, but the left one's rows are `{Left}` and the right one's `{Self}`",
+    label = "the tiles differ in their rows"
+)]
+pub trait SameRows<Left> {}
+impl<const D: usize> SameRows<Dim<D>> for Dim<D> {}
+#[diagnostic::do_not_recommend]
+impl<const D: usize> SameRows<Unknown> for Dim<D> {}
+
+/// Both tiles have as many columns.
+#[diagnostic::on_unimplemented(
+    message = "an element-wise op takes two tiles of one shape, but the left one's columns are `{Left}` and the right one's `{Self}`",
+    label = "the tiles differ in their columns"
+)]
+pub trait SameCols<Left> {}
+impl<const D: usize> SameCols<Dim<D>> for Dim<D> {}
+#[diagnostic::do_not_recommend]
+impl<const D: usize> SameCols<Unknown> for Dim<D> {}
+
+/// Both tiles have one role.
+#[diagnostic::on_unimplemented(
+    message = "an element-wise op takes two tiles of one role, but the left one is a `{Left}` tile and the right one a `{Self}` tile",
+    label = "the tiles differ in their role",
+    note = "`.to::<T>()` makes a `Row` tile of an accumulator"
+)]
+pub trait SameRole<Left>: Role {}
+impl<L: Role> SameRole<L> for L {}
+#[diagnostic::do_not_recommend]
+impl<L: Role> SameRole<Unknown> for L {}
+
+/// Both vectors have one length.
+#[diagnostic::on_unimplemented(
+    message = "an element-wise op takes two vectors of one length, but the left one's is `{Left}` and the right one's `{Self}`",
+    label = "the vectors differ in their length"
+)]
+pub trait SameLength<Left> {}
+impl<const D: usize> SameLength<Dim<D>> for Dim<D> {}
+#[diagnostic::do_not_recommend]
+impl<const D: usize> SameLength<Unknown> for Dim<D> {}
+
+/// Both vectors have one encoding.
+#[diagnostic::on_unimplemented(
+    message = "an element-wise op takes two vectors of one encoding, but the left one is `{Left}` and the right one `{Self}`",
+    label = "the vectors differ in their encoding",
+    note = "`PerRow` has one element per row of a tile, `PerCol` one per column"
+)]
+pub trait SameEncoding<Left>: Encoding {}
+impl<E: Encoding> SameEncoding<E> for E {}
+#[diagnostic::do_not_recommend]
+impl<E: Encoding> SameEncoding<Unknown> for E {}
+
+/// Element types of vectors that meet a tile.
+#[diagnostic::on_unimplemented(
+    message = "a vector that meets a tile is of f32, but this one is of `{Self}`",
+    label = "not an f32 vector",
+    note = "convert it first: `.to::<f32>()`"
+)]
+pub trait Spread: Element {}
+impl Spread for f32 {}
+
+/// The encoding of vectors that meet a tile row by row.
+#[diagnostic::on_unimplemented(
+    message = "`add_row`, `row_max_with` and their kin take a vector with one element per row, but this one is `{Self}`",
+    label = "not a `PerRow` vector",
+    note = "a `PerCol` vector, one element per column, meets a tile in `add_col`, `col_max_with` and their kin"
+)]
+pub trait OnePerRow: Encoding {}
+impl OnePerRow for PerRow {}
+
+/// The encoding of vectors that meet a tile column by column.
+#[diagnostic::on_unimplemented(
+    message = "`add_col`, `col_max_with` and their kin take a vector with one element per column, but this one is `{Self}`",
+    label = "not a `PerCol` vector",
+    note = "a `PerRow` vector, one element per row, meets a tile in `add_row`, `row_max_with` and their kin"
+)]
+pub trait OnePerCol: Encoding {}
+impl OnePerCol for PerCol {}
+
+/// A vector has an element for every row of a tile.
+#[diagnostic::on_unimplemented(
+    message = "the vector must have as many elements as the tile has rows, but it has `{Self}` and the tile `{Rows}`",
+    label = "the vector's length differs from the tile's rows"
+)]
+pub trait RowCount<Rows> {}
+impl<const D: usize> RowCount<Dim<D>> for Dim<D> {}
+#[diagnostic::do_not_recommend]
+impl<const D: usize> RowCount<Unknown> for Dim<D> {}
+
+/// A vector has an element for every column of a tile.
+#[diagnostic::on_unimplemented(
+    message = "the vector must have as many elements as the tile has columns, but it has `{Self}` and the tile `{Cols}`",
+    label = "the vector's length differs from the tile's columns"
+)]
+pub trait ColCount<Cols> {}
+impl<const D: usize> ColCount<Dim<D>> for Dim<D> {}
+#[diagnostic::do_not_recommend]
+impl<const D: usize> ColCount<Unknown> for Dim<D> {}
+
+/// Roles that `fill` makes of element type `T`.
+#[diagnostic::on_unimplemented(
+    message = "`fill` makes `Row` tiles, `Acc` tiles of f32 and `Vnni` tiles of bf16 or f16, but here a `{Self}` tile of `{T}` is asked for",
+    label = "`fill` does not make this tile",
+    note = "a `VnniT` tile comes from `load_transpose`"
+)]
+pub trait FilledWith<T>: Role {}
+impl<T: Element> FilledWith<T> for Row {}
+impl FilledWith<f32> for Acc {}
+impl<T: MmaInput> FilledWith<T> for Vnni {}

@@ -1,0 +1,164 @@
+//! Owns the element-wise ops: one method per row of the tables in `tile_ir::map`, on tiles and on vectors.
+//!
+//! *Guarantees*: results of f32 are within the `ulp` of the op's row; results of 16-bit types are computed in f32 and
+//! rounded once. *Not here*: what an op computes (`tile_ir::map`), its loops (`simd::map`).
+
+use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::{for_each_map_binary, for_each_map_unary};
+
+use crate::element::Element;
+use crate::operand::{ColCount, ElementWise, OnePerCol, OnePerRow, Operand, RowCount, Spread};
+use crate::simd::map::Right;
+use crate::tile::sealed::Sealed as _;
+use crate::tile::{Dim, rt};
+use crate::vector::{Encoding, rv};
+
+macro_rules! unary {
+    ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, $($column:tt)* } )+) => {
+        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+            $(
+                $(#[$doc])+
+                ///
+                /// ```
+                /// use tile_lang::prelude::*;
+                ///
+                /// let x: rt<f32, 8, 16> = fill(0.75);
+                #[doc = concat!("assert_eq!(x.", stringify!($name), "().get(7, 15), tile_lang::scalar::", stringify!($name), "(0.75f32));")]
+                /// ```
+                #[inline(never)]
+                pub fn $name(&self) -> Self
+                where
+                    L: ElementWise,
+                {
+                    rt::build(|tile| tile.unary::<T>(MapUnary::$V, self.values()))
+                }
+            )+
+        }
+
+        impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
+            $(
+                $(#[$doc])+
+                ///
+                /// ```
+                /// use tile_lang::prelude::*;
+                ///
+                /// let v: rv<f32, 16, PerCol> = fill(0.75);
+                #[doc = concat!("assert_eq!(v.", stringify!($name), "().get(15), tile_lang::scalar::", stringify!($name), "(0.75f32));")]
+                /// ```
+                #[inline(never)]
+                pub fn $name(&self) -> Self {
+                    rv::build(|vector| vector.unary::<T>(MapUnary::$V, self.values()))
+                }
+            )+
+        }
+
+        /// The names of the methods of one operand.
+        pub const UNARY: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+for_each_map_unary!(unary);
+
+macro_rules! binary {
+    ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, $($column:tt)* } )+) => {
+        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+            $(
+                $(#[$doc])+
+                ///
+                /// The right operand is a reference to a tile of the same type, or an f32 for all elements.
+                ///
+                /// ```
+                /// use tile_lang::prelude::*;
+                ///
+                /// let (x, y): (rt<f32, 8, 16>, rt<f32, 8, 16>) = (fill(0.75), fill(0.5));
+                #[doc = concat!("assert_eq!(x.", stringify!($name), "(&y).get(7, 15), x.", stringify!($name), "(0.5).get(0, 0));")]
+                /// ```
+                #[inline(never)]
+                pub fn $name<R: Operand<Self>>(&self, right: R) -> Self
+                where
+                    L: ElementWise,
+                {
+                    rt::build(|tile| right.apply(|right| tile.binary::<T>(MapBinary::$V, self.values(), right)))
+                }
+            )+
+        }
+
+        impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
+            $(
+                $(#[$doc])+
+                ///
+                /// The right operand is a reference to a vector of the same type, or an f32 for all elements.
+                ///
+                /// ```
+                /// use tile_lang::prelude::*;
+                ///
+                /// let (v, w): (rv<f32, 8>, rv<f32, 8>) = (fill(0.75), fill(0.5));
+                #[doc = concat!("assert_eq!(v.", stringify!($name), "(&w).get(7), v.", stringify!($name), "(0.5).get(0));")]
+                /// ```
+                #[inline(never)]
+                pub fn $name<R: Operand<Self>>(&self, right: R) -> Self {
+                    rv::build(|vector| right.apply(|right| vector.binary::<T>(MapBinary::$V, self.values(), right)))
+                }
+            )+
+        }
+
+        $( broadcast! { $name $V } )+
+
+        /// The names of the methods of two operands, each followed by its broadcasting forms: `add`, `add_row`,
+        /// `add_col`, …
+        pub const BINARY: &[&str] = &[$(
+            stringify!($name),
+            concat!(stringify!($name), "_row"),
+            concat!(stringify!($name), "_col")
+        ),+];
+    };
+}
+
+/// Names the broadcasting forms of a row: macros cannot join identifiers. A row without a line here does not compile.
+macro_rules! broadcast {
+    (add $V:ident) => { broadcast!(add add_row add_col $V); };
+    (sub $V:ident) => { broadcast!(sub sub_row sub_col $V); };
+    (mul $V:ident) => { broadcast!(mul mul_row mul_col $V); };
+    (div $V:ident) => { broadcast!(div div_row div_col $V); };
+    (min $V:ident) => { broadcast!(min min_row min_col $V); };
+    (max $V:ident) => { broadcast!(max max_row max_col $V); };
+    ($name:ident $by_row:ident $by_col:ident $V:ident) => {
+        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+            #[doc = concat!("Applies `", stringify!($name), "` to every element and the vector's element of its row.")]
+            ///
+            /// ```
+            /// use tile_lang::prelude::*;
+            ///
+            /// let x: rt<f32, 8, 16> = fill(0.75);
+            /// let v: rv<f32, 8, PerRow> = fill(0.5);
+            #[doc = concat!("assert_eq!(x.", stringify!($by_row), "(&v).get(7, 15), x.", stringify!($name), "(0.5).get(7, 15));")]
+            /// ```
+            #[inline(never)]
+            pub fn $by_row<U: Spread, const K: usize, E: OnePerRow>(&self, vector: &rv<U, K, E>) -> Self
+            where
+                L: ElementWise,
+                Dim<K>: RowCount<Dim<M>>,
+            {
+                rt::build(|tile| tile.binary::<T>(MapBinary::$V, self.values(), Right::PerRow(vector.values())))
+            }
+
+            #[doc = concat!("Applies `", stringify!($name), "` to every element and the vector's element of its column.")]
+            ///
+            /// ```
+            /// use tile_lang::prelude::*;
+            ///
+            /// let x: rt<f32, 8, 16> = fill(0.75);
+            /// let v: rv<f32, 16, PerCol> = fill(0.5);
+            #[doc = concat!("assert_eq!(x.", stringify!($by_col), "(&v).get(7, 15), x.", stringify!($name), "(0.5).get(7, 15));")]
+            /// ```
+            #[inline(never)]
+            pub fn $by_col<U: Spread, const K: usize, E: OnePerCol>(&self, vector: &rv<U, K, E>) -> Self
+            where
+                L: ElementWise,
+                Dim<K>: ColCount<Dim<N>>,
+            {
+                rt::build(|tile| tile.binary::<T>(MapBinary::$V, self.values(), Right::PerCol(vector.values())))
+            }
+        }
+    };
+}
+for_each_map_binary!(binary);

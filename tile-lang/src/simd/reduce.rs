@@ -1,0 +1,413 @@
+//! Owns the bodies of reductions, in the order that the header of `tile_ir::ops::reduce` fixes.
+//!
+//! *Guarantees*: all levels give the same bits (the payload of a NaN is left open).
+//! *Not here*: the typing rule.
+
+use core::mem::MaybeUninit;
+
+use tile_ir::ir::Reduction;
+use tile_ir::map::{self as recipe};
+use tile_ir::types::Along;
+
+use super::math::Lane;
+use super::storage::{Filled, Unfilled};
+use super::{Level, level};
+
+/// Lanes of the tree that combines the columns of a row.
+const LANES: usize = 16;
+
+/// Combines two elements.
+#[inline(always)]
+fn combine(how: Reduction, a: f32, b: f32) -> f32 {
+    recipe::binary(&mut Lane, how.combiner(), a, b)
+}
+
+/// Sixteen elements in the registers of a level.
+///
+/// # Safety
+/// The CPU has the level's features, for every method.
+trait Lanes: Copy {
+    /// Reads 16 elements, which are live.
+    unsafe fn load(from: *const f32) -> Self;
+    /// Writes 16 elements, which are live.
+    unsafe fn store(self, to: *mut f32);
+    /// Combines lane by lane.
+    unsafe fn with(self, how: Reduction, other: Self) -> Self;
+    /// Combines lane `l` with `l + 8`, then `l + 4`, `l + 2` and `l + 1`.
+    unsafe fn tree(self, how: Reduction) -> f32;
+}
+
+#[derive(Clone, Copy)]
+struct Plain([f32; LANES]);
+
+impl Lanes for Plain {
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: passed on from the caller.
+        Plain(unsafe { from.cast::<[f32; LANES]>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: passed on from the caller.
+        unsafe { to.cast::<[f32; LANES]>().write_unaligned(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn with(self, how: Reduction, other: Self) -> Self {
+        let mut lanes = self.0;
+        for (lane, other) in lanes.iter_mut().zip(other.0) {
+            *lane = combine(how, *lane, other);
+        }
+        Plain(lanes)
+    }
+
+    #[inline(always)]
+    unsafe fn tree(self, how: Reduction) -> f32 {
+        some_tree(how, self.0, LANES)
+    }
+}
+
+/// The tree over the first `count` of 16 lanes; lanes that do not exist take no part.
+#[inline(always)]
+fn some_tree(how: Reduction, mut lanes: [f32; LANES], count: usize) -> f32 {
+    for half in [8, 4, 2, 1] {
+        for l in 0..half {
+            if l + half < count {
+                lanes[l] = combine(how, lanes[l], lanes[l + half]);
+            }
+        }
+    }
+    if count == 0 { how.neutral() } else { lanes[0] }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use core::arch::x86_64::*;
+
+    use tile_ir::ir::Reduction;
+
+    use super::Lanes;
+
+    /// The last three steps of the tree, and lane by lane combination, on 128-bit registers.
+    #[inline(always)]
+    unsafe fn with_128(how: Reduction, a: __m128, b: __m128) -> __m128 {
+        // SAFETY: passed on from the caller.
+        unsafe {
+            let larger_or_smaller = match how {
+                Reduction::Max => _mm_max_ps(a, b),
+                Reduction::Min => _mm_min_ps(a, b),
+                Reduction::Sum => return _mm_add_ps(a, b),
+                Reduction::Prod => return _mm_mul_ps(a, b),
+            };
+            // The instruction gives b if either is NaN; the blend gives a if b is.
+            _mm_blendv_ps(larger_or_smaller, a, _mm_cmpunord_ps(b, b))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn with_256(how: Reduction, a: __m256, b: __m256) -> __m256 {
+        // SAFETY: passed on from the caller.
+        unsafe {
+            let larger_or_smaller = match how {
+                Reduction::Max => _mm256_max_ps(a, b),
+                Reduction::Min => _mm256_min_ps(a, b),
+                Reduction::Sum => return _mm256_add_ps(a, b),
+                Reduction::Prod => return _mm256_mul_ps(a, b),
+            };
+            _mm256_blendv_ps(larger_or_smaller, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(b, b))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn tree_256(how: Reduction, low: __m256, high: __m256) -> f32 {
+        // SAFETY: passed on from the caller.
+        unsafe {
+            let eight = with_256(how, low, high);
+            let four = with_128(how, _mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+            let two = with_128(how, four, _mm_movehl_ps(four, four));
+            let one = with_128(how, two, _mm_movehdup_ps(two));
+            _mm_cvtss_f32(one)
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Ymm(__m256, __m256);
+
+    impl Lanes for Ymm {
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: passed on from the caller.
+            unsafe { Ymm(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: passed on from the caller.
+            unsafe {
+                _mm256_storeu_ps(to, self.0);
+                _mm256_storeu_ps(to.add(8), self.1);
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn with(self, how: Reduction, other: Self) -> Self {
+            // SAFETY: passed on from the caller.
+            unsafe { Ymm(with_256(how, self.0, other.0), with_256(how, self.1, other.1)) }
+        }
+
+        #[inline(always)]
+        unsafe fn tree(self, how: Reduction) -> f32 {
+            // SAFETY: passed on from the caller.
+            unsafe { tree_256(how, self.0, self.1) }
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Zmm(__m512);
+
+    impl Lanes for Zmm {
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: passed on from the caller.
+            unsafe { Zmm(_mm512_loadu_ps(from)) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: passed on from the caller.
+            unsafe { _mm512_storeu_ps(to, self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn with(self, how: Reduction, other: Self) -> Self {
+            let (a, b) = (self.0, other.0);
+            // SAFETY: passed on from the caller.
+            unsafe {
+                let larger_or_smaller = match how {
+                    Reduction::Max => _mm512_max_ps(a, b),
+                    Reduction::Min => _mm512_min_ps(a, b),
+                    Reduction::Sum => return Zmm(_mm512_add_ps(a, b)),
+                    Reduction::Prod => return Zmm(_mm512_mul_ps(a, b)),
+                };
+                Zmm(_mm512_mask_mov_ps(larger_or_smaller, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(b, b), a))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn tree(self, how: Reduction) -> f32 {
+            // SAFETY: passed on from the caller.
+            unsafe { tree_256(how, _mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0)) }
+        }
+    }
+}
+
+/// One result per row of `cols` columns.
+///
+/// # Safety
+/// The CPU has the level's features.
+#[inline(always)]
+unsafe fn row_wise<V: Lanes>(how: Reduction, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
+    if cols == 0 || !cols.is_multiple_of(LANES) {
+        return ragged_rows(how, cols, src, dst);
+    }
+    for (to, row) in dst.iter_mut().zip(src.chunks_exact(cols)) {
+        // SAFETY: whole groups of 16 of the row are read.
+        unsafe {
+            let mut lanes = V::load(row.as_ptr());
+            for group in row[LANES..].chunks_exact(LANES) {
+                lanes = lanes.with(how, V::load(group.as_ptr()));
+            }
+            to.write(lanes.tree(how));
+        }
+    }
+}
+
+/// The same for rows that are not whole groups of 16, which no device takes.
+#[cold]
+fn ragged_rows(how: Reduction, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
+    for (r, to) in dst.iter_mut().enumerate() {
+        let row = &src[r * cols..][..cols];
+        let mut lanes = [0.0; LANES];
+        for (c, &value) in row.iter().enumerate() {
+            let l = c % LANES;
+            lanes[l] = if c < LANES { value } else { combine(how, lanes[l], value) };
+        }
+        to.write(some_tree(how, lanes, cols.min(LANES)));
+    }
+}
+
+/// One result per column, `dst` having as many elements as a row has columns.
+///
+/// # Safety
+/// The CPU has the level's features.
+#[inline(always)]
+unsafe fn col_wise<V: Lanes>(how: Reduction, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
+    let cols = dst.len();
+    if src.is_empty() {
+        dst.fill(MaybeUninit::new(how.neutral()));
+        return;
+    }
+    let mut col = 0;
+    // SAFETY: each block is of columns that exist.
+    unsafe {
+        while cols - col >= 4 * LANES {
+            col_block::<V, 4>(how, col, src, dst);
+            col += 4 * LANES;
+        }
+        while cols - col >= LANES {
+            col_block::<V, 1>(how, col, src, dst);
+            col += LANES;
+        }
+    }
+    for (c, to) in dst.iter_mut().enumerate().skip(col) {
+        let mut values = src.chunks_exact(cols).map(|row| row[c]);
+        let first = values.next().unwrap_or(how.neutral());
+        to.write(values.fold(first, |sum, value| combine(how, sum, value)));
+    }
+}
+
+/// The results of columns `col..col + 16B`.
+///
+/// # Safety
+/// The CPU has the level's features; the columns exist and `src` has a row.
+#[inline(always)]
+unsafe fn col_block<V: Lanes, const B: usize>(
+    how: Reduction,
+    col: usize,
+    src: &[f32],
+    dst: &mut [MaybeUninit<f32>],
+) {
+    let cols = dst.len();
+    let (first, out) = (src[col..][..B * LANES].as_ptr(), dst[col..][..B * LANES].as_mut_ptr());
+    // SAFETY: the slices just taken have 16 B elements, and so has the block in each further row.
+    unsafe {
+        let mut lanes = [V::load(first); B];
+        for (b, lanes) in lanes.iter_mut().enumerate() {
+            *lanes = V::load(first.add(b * LANES));
+        }
+        for row in src[cols..].chunks_exact(cols) {
+            let at = row.as_ptr().add(col);
+            for (b, lanes) in lanes.iter_mut().enumerate() {
+                *lanes = lanes.with(how, V::load(at.add(b * LANES)));
+            }
+        }
+        for (b, lanes) in lanes.into_iter().enumerate() {
+            lanes.store(out.cast::<f32>().add(b * LANES));
+        }
+    }
+}
+
+/// # Safety
+/// The CPU has the level's features.
+#[inline(always)]
+unsafe fn core<V: Lanes>(
+    how: Reduction,
+    along: Along,
+    cols: usize,
+    src: &[f32],
+    dst: &mut [MaybeUninit<f32>],
+) {
+    macro_rules! each {
+        ($($how:ident)+) => {
+            // SAFETY: passed on from the caller.
+            unsafe {
+                match (how, along) {
+                    $(
+                        (Reduction::$how, Along::Rows) => row_wise::<V>(Reduction::$how, cols, src, dst),
+                        (Reduction::$how, Along::Cols) => col_wise::<V>(Reduction::$how, src, dst),
+                    )+
+                }
+            }
+        };
+    }
+    each!(Max Min Sum Prod)
+}
+
+/// Reduces rows of `cols` columns; `along` is what stays.
+type ReduceBody =
+    unsafe fn(how: Reduction, along: Along, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]);
+
+macro_rules! levels {
+    ($($name:ident $lanes:path $(, #[$feature:meta])?;)+) => {$(
+        /// # Safety
+        /// The CPU has the level's features.
+        $(#[$feature])?
+        unsafe fn $name(how: Reduction, along: Along, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
+            // SAFETY: passed on from the caller.
+            unsafe { core::<$lanes>(how, along, cols, src, dst) }
+        }
+    )+};
+}
+levels! {
+    portable Plain;
+}
+#[cfg(target_arch = "x86_64")]
+levels! {
+    avx2 x86::Ymm, #[target_feature(enable = "avx2,fma")];
+    avx512 x86::Zmm, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")];
+}
+
+/// The body of a level. To call it, the level must be available.
+pub(crate) fn body(level: Level) -> ReduceBody {
+    match level {
+        Level::Portable => portable,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => avx2,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => avx512,
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => portable,
+    }
+}
+
+#[inline(never)]
+fn reduce(
+    how: Reduction,
+    along: Along,
+    (rows, cols): (usize, usize),
+    src: &[f32],
+    dst: &mut [MaybeUninit<f32>],
+) {
+    let left = match along {
+        Along::Rows => rows,
+        Along::Cols => cols,
+    };
+    assert!(
+        src.len() == rows * cols && dst.len() == left,
+        "a tile's shape fixes the length of its reduction"
+    );
+    // SAFETY: `level()` only names levels this CPU has.
+    unsafe { body(level())(how, along, cols, src, dst) }
+}
+
+/// Combines the running values, on the left, with what `reduce` wrote.
+#[inline(never)]
+fn resume(how: Reduction, running: &[f32], dst: &mut [MaybeUninit<f32>]) {
+    assert_eq!(running.len(), dst.len(), "a running value has the length of the reduction");
+    for (to, before) in dst.iter_mut().zip(running) {
+        // SAFETY: `reduce` wrote all of them.
+        let now = unsafe { to.assume_init() };
+        to.write(combine(how, *before, now));
+    }
+}
+
+impl<'vector> Unfilled<'vector> {
+    /// Writes the reduction of `src`, of the given shape; `along` is what stays. A running value comes first.
+    #[inline(always)]
+    pub(crate) fn reduced(
+        mut self,
+        how: Reduction,
+        along: Along,
+        shape: (usize, usize),
+        src: &[f32],
+        running: Option<&[f32]>,
+    ) -> Filled<'vector> {
+        reduce(how, along, shape, src, self.memory());
+        if let Some(running) = running {
+            resume(how, running, self.memory());
+        }
+        // SAFETY: `reduce` writes all of its destination.
+        unsafe { self.assume_filled() }
+    }
+}

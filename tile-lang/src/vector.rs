@@ -1,0 +1,100 @@
+//! Owns the register vector `rv` and its encodings.
+//!
+//! On the host a vector is `N` values of f32 whatever its element type, like a tile of one row.
+//! *Guarantees*: a bf16 or f16 vector holds values of that type only. *Not here*: ops (`ops`), the memory of a vector
+//! (`simd::storage`).
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::element::Element;
+use crate::simd::storage::Block;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The default encoding: one element per row of a tile, such as the maxima of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerRow {}
+
+/// The encoding with one element per column of a tile, such as a bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerCol {}
+
+impl sealed::Sealed for PerRow {}
+impl sealed::Sealed for PerCol {}
+
+/// The encoding of a vector: `PerRow` or `PerCol`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the encoding of a vector",
+    label = "not an encoding",
+    note = "the encodings are `PerRow` (the default: one element per row of a tile) and `PerCol` (one per column)"
+)]
+pub trait Encoding: sealed::Sealed + 'static {
+    /// The name in kernel source.
+    const NAME: &'static str;
+}
+
+impl Encoding for PerRow {
+    const NAME: &'static str = "PerRow";
+}
+impl Encoding for PerCol {
+    const NAME: &'static str = "PerCol";
+}
+
+/// A register vector: `N` elements of `T`, one per row of a tile or one per column, as the encoding `E` says.
+///
+/// Vectors are made by ops (`zeros`, `load_vec`, `row_max`, …), used by ops and moved, never copied silently.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let tile: rt<f32, 8, 16> = fill(2.0);
+/// let sums: rv<f32, 8> = tile.row_sum();
+/// assert_eq!(sums.get(7), 32.0);
+/// ```
+#[allow(non_camel_case_types, reason = "the field's name for a register vector")]
+#[repr(C)]
+pub struct rv<T, const N: usize, E = PerRow> {
+    pub(crate) block: Block<1, N>,
+    pub(crate) ty: PhantomData<fn() -> (T, E)>,
+}
+
+impl<T, const N: usize, E> Clone for rv<T, N, E> {
+    fn clone(&self) -> Self {
+        rv { block: self.block.clone(), ty: PhantomData }
+    }
+}
+
+impl<T: Element, const N: usize, E> rv<T, N, E> {
+    /// Reads one value, for tests and debugging on the host; kernels work on whole vectors.
+    ///
+    /// ```
+    /// use tile_lang::prelude::*;
+    ///
+    /// let v: rv<bf16, 16, PerCol> = fill(0.25);
+    /// assert_eq!(v.get(15), 0.25);
+    /// ```
+    ///
+    /// # Panics
+    /// When `index >= N`.
+    pub fn get(&self, index: usize) -> f32 {
+        self.block.0[0][index]
+    }
+}
+
+impl<T, const N: usize, E> rv<T, N, E> {
+    /// The values.
+    #[inline(always)]
+    pub(crate) fn values(&self) -> &[f32] {
+        self.block.0.as_flattened()
+    }
+}
+
+impl<T: Element, const N: usize, E: Encoding> fmt::Debug for rv<T, N, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rv<{}, {N}, {}> ", T::NAME, E::NAME)?;
+        f.debug_list().entries(self.values()).finish()
+    }
+}
