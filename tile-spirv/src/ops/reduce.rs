@@ -5,7 +5,7 @@
 //! combination, as `tile_ir::ops::reduce` says. *Not here*: what `max` makes of NaN (`tile_ir::map`).
 
 use rspirv::dr::Operand;
-use rspirv::spirv::{Capability, GroupOperation, Op as Inst, Scope};
+use rspirv::spirv::{Capability, Op as Inst};
 use tile_ir::ir::{Op, Reduction, ValueId};
 use tile_ir::map;
 use tile_ir::types::{Along, DType};
@@ -84,90 +84,56 @@ impl Lowering<'_> {
         rows.chunks(LANES as usize).map(|rows| self.reduce_lanes(how, rows)).collect()
     }
 
-    /// Combines the lanes of up to 16 registers; lane `r` of the result has the value of register `r`.
+    /// Combines the lanes of 8 or 16 registers; lane `r` of the result has the value of register `r`.
     ///
-    /// Intel's compiler joins the reductions of neighbouring rows into one tree (xe_facts 5).
+    /// Two registers are folded into one at a time: the lanes without a bit keep the first, those with it the second. The
+    /// group instructions would give every value to all lanes, from where it had to be put into its own, and on Intel's
+    /// compiler one takes 9 instructions.
     fn reduce_lanes(&mut self, how: Reduction, rows: &[Id]) -> Id {
-        let inst = match how {
-            Reduction::Max => Inst::GroupFMax,
-            Reduction::Min => Inst::GroupFMin,
-            Reduction::Sum => Inst::GroupFAdd,
-            Reduction::Prod => return self.multiply_lanes(rows),
-        };
-        self.e.need(Capability::Groups);
-        let scope = self.e.u32(Scope::Subgroup as u32);
-        let ty = self.e.ty(LANE);
-        let uniform: Vec<Id> = rows
-            .iter()
-            .map(|&row| {
-                let operands = vec![
-                    Operand::IdScope(scope),
-                    Operand::GroupOperation(GroupOperation::Reduce),
-                    Operand::IdRef(row),
-                ];
-                self.e.value(inst, ty, operands)
-            })
-            .collect();
-        self.by_lane(uniform)
-    }
-
-    /// Lane `r` of the result has the uniform value `r`, by bits of the lane number: 4 comparisons serve all
-    /// selections of a kernel.
-    fn by_lane(&mut self, mut values: Vec<Id>) -> Id {
-        let mut bit = 1;
-        while values.len() > 1 {
-            let odd = self.lane_has(bit);
-            values = values
-                .chunks(2)
-                .map(|pair| match *pair {
-                    [even, other] => self.select_lane(odd, other, even),
-                    _ => pair[0],
-                })
-                .collect();
-            bit *= 2;
-        }
-        values[0]
-    }
-
-    fn select_lane(&mut self, cond: Id, yes: Id, no: Id) -> Id {
-        let ty = self.e.ty(LANE);
-        self.e.value(Inst::Select, ty, [cond, yes, no].map(Operand::IdRef).to_vec())
-    }
-
-    /// `bool` per lane: the lane's number has this bit.
-    fn lane_has(&mut self, bit: u32) -> Id {
-        let lane = self.lane();
-        let bits = self.e.and_u32(lane, bit);
-        let zero = self.e.u32(0);
-        self.e.pure(Inst::INotEqual, Ty::Bool, &[bits, zero])
-    }
-
-    /// Products have no group instruction before SPIR-V 1.3, so registers are folded: of a pair, the lanes without a bit
-    /// keep one, those with it the other, until lane `r` has register `r`. Lanes are combined as the host does.
-    fn multiply_lanes(&mut self, rows: &[Id]) -> Id {
-        self.e.need(Capability::SubgroupShuffleINTEL);
+        let eight = rows.len() < LANES as usize;
         let mut rows = rows.to_vec();
         let mut distance = LANES / 2;
         while distance > 0 {
-            let paired = rows.len() as u32 > distance;
-            let (first, second) = rows.split_at(if paired { distance as usize } else { rows.len() });
-            let folded = first.iter().enumerate().map(|(i, &a)| {
-                let b = second.get(i).copied().unwrap_or(a);
-                let (mine, other) = if a == b {
-                    (a, a)
-                } else {
-                    let has = self.lane_has(distance);
-                    (self.select_lane(has, b, a), self.select_lane(has, a, b))
-                };
-                let by = self.e.u32(distance);
-                let ty = self.e.ty(LANE);
-                let operands = [other, by].map(Operand::IdRef).to_vec();
-                let there = self.e.value(Inst::SubgroupShuffleXorINTEL, ty, operands);
-                map::binary(&mut Emitted::registers(&mut self.e), Reduction::Prod.combiner(), mine, there)
-            });
-            rows = folded.collect();
+            let half = rows.len() / 2;
+            rows = match half {
+                0 => rows.iter().map(|&row| self.fold(how, row, row, distance)).collect(),
+                _ => (0..half).map(|i| self.fold(how, rows[i], rows[i + half], distance)).collect(),
+            };
             distance /= 2;
         }
-        rows[0]
+        let all = rows[0];
+        if !eight {
+            return all;
+        }
+        // Row r is in the lanes 2r and 2r + 1.
+        let lane = self.lane();
+        let from = self.e.mul_u32(lane, 2);
+        let from = self.e.and_u32(from, LANES - 1);
+        self.shuffled(Inst::SubgroupShuffleINTEL, all, from)
+    }
+
+    /// Combines each lane with the one at a distance: of `a` where the lane's number lacks that bit, of `b` where it has it.
+    fn fold(&mut self, how: Reduction, a: Id, b: Id, distance: u32) -> Id {
+        let (mine, other) = if a == b {
+            (a, a)
+        } else {
+            let lane = self.lane();
+            let bits = self.e.and_u32(lane, distance);
+            let zero = self.e.u32(0);
+            let has = self.e.pure(Inst::INotEqual, Ty::Bool, &[bits, zero]);
+            let ty = self.e.ty(LANE);
+            let mut pick =
+                |yes, no| self.e.value(Inst::Select, ty, [has, yes, no].map(Operand::IdRef).to_vec());
+            (pick(b, a), pick(a, b))
+        };
+        let by = self.e.u32(distance);
+        let there = self.shuffled(Inst::SubgroupShuffleXorINTEL, other, by);
+        map::binary(&mut Emitted::registers(&mut self.e), how.combiner(), mine, there)
+    }
+
+    fn shuffled(&mut self, inst: Inst, value: Id, by: Id) -> Id {
+        self.e.need(Capability::SubgroupShuffleINTEL);
+        let ty = self.e.ty(LANE);
+        self.e.value(inst, ty, [value, by].map(Operand::IdRef).to_vec())
     }
 }
