@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{Block, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
+use crate::ast::{Block, DTypeRef, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
 use crate::diag::Diags;
 use crate::instance::Binding;
 use crate::value::{SymTile, SymType, Val, Var, Want, sym_tile, value_id};
@@ -27,6 +27,8 @@ pub struct Infer<'a> {
     pub(crate) spans: Vec<TokenSpan>,
     /// Predicted types of the values bound by `let`, by expression id.
     pub(crate) witnesses: BTreeMap<u32, SymType>,
+    /// Element types of the global parameters, as written.
+    pub(crate) global_types: BTreeMap<ParamId, DTypeRef>,
     /// Variables in scope, innermost last.
     pub(crate) vars: Vec<Var>,
     /// Ops of the regions being built, innermost last.
@@ -63,6 +65,7 @@ pub fn infer(decl: &Decl, binding: &Binding) -> Inferred {
         diags: Diags::default(),
         spans: vec![],
         witnesses: BTreeMap::new(),
+        global_types: BTreeMap::new(),
         vars: vec![],
         ops: vec![vec![]],
     };
@@ -77,6 +80,7 @@ impl Infer<'_> {
         for (i, p) in decl.params.iter().enumerate() {
             let kind = match &p.ty {
                 ParamType::Global { dtype, mutable } => {
+                    self.global_types.insert(ParamId(i as u32), dtype.clone());
                     let Some(dtype) = self.binding.dtype(dtype) else { continue };
                     let access = if *mutable { Access::Out } else { Access::In };
                     self.vars.push(Var { name: p.name.clone(), val: Val::Global(ParamId(i as u32)) });
@@ -597,6 +601,9 @@ impl Infer<'_> {
         let found = self.type_of(&val);
         let wanted = self.concrete(want).map(Type::Tile);
         if found.is_some() && found == wanted {
+            if let Val::Tile(_, written) = &val {
+                self.check_written(written, want, span)?;
+            }
             return value_id(&val).map(|id| Val::Tile(id, want.clone()));
         }
         let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));

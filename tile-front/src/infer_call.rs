@@ -121,14 +121,19 @@ impl Infer<'_> {
             CallOp::Load { form, global, at } => {
                 let (sym, ty) = self.source(want, &call.name)?;
                 let global = self.param(global)?;
+                self.check_element(Code::LoadForm, &sym.dtype, global, span)?;
+                let (rows, cols) = Infer::window(*form, &sym);
+                self.check_owned(at, &rows, &cols, false)?;
                 let at = self.coord(at)?;
                 Some(Val::Tile(self.emit(OpKind::Load { global, at, form: *form }, &[ty], span)[0], sym))
             }
             CallOp::Prefetch { tile, global, at, peers } => {
                 let id = self.param(global);
+                self.check_owned(at, &tile.rows, &tile.cols, false)?;
                 let at = self.coord(at);
                 let t = self.concrete(&sym_tile(tile))?;
                 let id = id?;
+                self.check_element(Code::LoadForm, &tile.dtype, id, tile.span)?;
                 let of = self.kernel.global(id).map(|(dtype, _)| dtype);
                 if of.is_some_and(|dtype| dtype != t.dtype) {
                     let found = of.map(|d| d.to_string()).unwrap_or_default();
@@ -175,8 +180,10 @@ impl Infer<'_> {
                 "use `store(c, &tile, at)` with the value of `own_tile`, or mark the kernel `unsafe fn`",
             );
         }
+        let (tile, sym) = self.tile(val?, tile.span)?;
+        self.check_element(Code::StoreShape, &sym.dtype, id?, span)?;
+        self.check_owned(at, &sym.rows, &sym.cols, true)?;
         let at = self.coord(at)?;
-        let (tile, _) = self.tile(val?, tile.span)?;
         self.emit(OpKind::Store { global: id?, tile, at }, &[], span);
         Some(Val::Unit)
     }
@@ -186,7 +193,7 @@ impl Infer<'_> {
         let (acc_id, acc_sym) = self.tile(old, acc.span())?;
         let x = self.expr(a, Want::Any);
         let y = self.expr(b, Want::Any);
-        let (a_id, _) = self.tile(x?, a.span)?;
+        let (a_id, a_sym) = self.tile(x?, a.span)?;
         let (b_id, b_sym) = self.tile(y?, b.span)?;
         let wrong = match (transposed, b_sym.role) {
             (false, Role::VnniT) => Some(("mma_AB", "load_transpose", "mma_ABt")),
@@ -201,6 +208,7 @@ impl Infer<'_> {
                 &format!("use `{other}`"),
             );
         }
+        self.check_multiply(&acc_sym, &a_sym, &b_sym, call.name.span())?;
         let ty = self.kernel.ty(acc_id);
         let kind = OpKind::Mma { acc: acc_id, a: a_id, b: b_id };
         let id = self.emit(kind, &[ty], call.name.span())[0];

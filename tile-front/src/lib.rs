@@ -13,6 +13,7 @@
 mod assigned;
 mod ast;
 mod attr;
+mod by_name;
 mod decl;
 mod diag;
 mod expand;
