@@ -179,7 +179,7 @@ fn every_rule_of_a_body_has_a_refusal() {
         "T029",
     );
     refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); store(c, &p, at);"), "T030");
-    refused(&own("let q: rt<f32, 16, 16, Vnni> = load_transform(c, at); store(c, &acc, at);"), "T031");
+    refused(&own("let q: rt<f32, M, 16, Vnni> = load_transform(c, at); store(c, &acc, at);"), "T031");
     refused(
         &own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let r = p.scale(x); store(c, &acc, at);"),
         "T032",
