@@ -65,10 +65,12 @@ fn no_message_shows_a_name_of_generated_code() {
             if is_source || is_path {
                 continue;
             }
-            let allowed = UNAVOIDABLE.iter().position(|(c, text, _)| *c == case && line.contains(text));
-            if let Some(i) = allowed {
-                used[i] = true;
-                continue;
+            let mut line = line.to_string();
+            for (i, (cases, text, _)) in UNAVOIDABLE.iter().enumerate() {
+                if case.starts_with(cases) && line.contains(text) {
+                    used[i] = true;
+                    line = line.replace(text, "");
+                }
             }
             found.extend(
                 INTERNAL.iter().filter(|name| line.contains(*name)).map(|_| format!("{case}: {line}")),
