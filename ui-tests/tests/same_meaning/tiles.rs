@@ -212,7 +212,7 @@ fn product(k: usize, a: impl Fn(usize) -> f32, b: impl Fn(usize) -> f32) -> (f64
     (sum, (k as f64 + 2.0) * size * 2f64.powi(-24))
 }
 
-fn value(seed: usize, r: usize, c: usize) -> f32 {
+pub(crate) fn value(seed: usize, r: usize, c: usize) -> f32 {
     bf16::from_f32((((r * 31 + c * 17 + seed * 7) * 2654435761) >> 7 & 0x3ff) as f32 / 512.0 - 1.0).to_f32()
 }
 
