@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{Block, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
+use crate::ast::{Block, DTypeRef, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
 use crate::diag::Diags;
 use crate::instance::Binding;
 use crate::value::{Ends, SymTile, SymType, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id};
@@ -29,6 +29,8 @@ pub struct Infer<'a> {
     pub(crate) witnesses: BTreeMap<u32, SymType>,
     /// Element-wise methods whose receiver is a scalar, by expression id.
     pub(crate) scalar_maps: BTreeSet<u32>,
+    /// Element types of the global parameters, as written.
+    pub(crate) global_types: BTreeMap<ParamId, DTypeRef>,
     /// Variables in scope, innermost last.
     pub(crate) vars: Vec<Var>,
     /// Ops of the regions being built, innermost last.
@@ -70,6 +72,7 @@ pub fn infer(decl: &Decl, binding: &Binding) -> Inferred {
         spans: vec![],
         witnesses: BTreeMap::new(),
         scalar_maps: BTreeSet::new(),
+        global_types: BTreeMap::new(),
         vars: vec![],
         ops: vec![vec![]],
         loops: vec![],
@@ -91,6 +94,7 @@ impl Infer<'_> {
         for (i, p) in decl.params.iter().enumerate() {
             let kind = match &p.ty {
                 ParamType::Global { dtype, mutable } => {
+                    self.global_types.insert(ParamId(i as u32), dtype.clone());
                     let Some(dtype) = self.binding.dtype(dtype) else { continue };
                     let access = if *mutable { Access::Out } else { Access::In };
                     self.vars.push(Var { name: p.name.clone(), val: Val::Global(ParamId(i as u32)) });
@@ -673,6 +677,9 @@ impl Infer<'_> {
         let found = self.type_of(&val);
         let wanted = self.concrete(want).map(Type::Tile);
         if found.is_some() && found == wanted {
+            if let Val::Tile(_, written) = &val {
+                self.check_written(written, want, span)?;
+            }
             return value_id(&val).map(|id| Val::Tile(id, want.clone()));
         }
         let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));

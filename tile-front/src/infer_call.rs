@@ -146,18 +146,28 @@ impl Infer<'_> {
                 Some(Val::Own(Owned { ids, global: id, rows: rows.clone(), cols: cols.clone() }))
             }
             CallOp::Load { form, global, at } => {
-                if let Want::Vector(_) = want {
-                    let message = format!("`{}` gives a tile; here a vector is asked for", call.name);
-                    return self.error(Code::LoadForm, span, message, "use `load_vec`");
-                }
-                let (global, at) = (self.param(global), self.coord(at));
-                self.source(want, &call.name, OpKind::Load { global: global?, at: at?, form: *form })
+                let sym = match want {
+                    Want::Tile(sym) => sym.clone(),
+                    Want::Vector(_) => {
+                        let message = format!("`{}` gives a tile; here a vector is asked for", call.name);
+                        return self.error(Code::LoadForm, span, message, "use `load_vec`");
+                    }
+                    Want::Any | Want::Scalar(_) => return self.source(want, &call.name, OpKind::Zeros),
+                };
+                let global = self.param(global)?;
+                self.check_element(Code::LoadForm, &sym.dtype, global, span)?;
+                let (rows, cols) = Infer::window(*form, &sym);
+                self.check_owned(at, &rows, &cols, false)?;
+                let at = self.coord(at)?;
+                self.source(want, &call.name, OpKind::Load { global, at, form: *form })
             }
             CallOp::Prefetch { tile, global, at, peers } => {
                 let id = self.param(global);
+                self.check_owned(at, &tile.rows, &tile.cols, false)?;
                 let at = self.coord(at);
                 let t = self.concrete(&sym_tile(tile))?;
                 let id = id?;
+                self.check_element(Code::LoadForm, &tile.dtype, id, tile.span)?;
                 let of = self.kernel.global(id).map(|(dtype, _)| dtype);
                 if of.is_some_and(|dtype| dtype != t.dtype) {
                     let found = of.map(|d| d.to_string()).unwrap_or_default();
@@ -204,8 +214,10 @@ impl Infer<'_> {
                 "use `store(c, &tile, at)` with the value of `own_tile`, or mark the kernel `unsafe fn`",
             );
         }
+        let (tile, sym) = self.tile(val?, tile.span)?;
+        self.check_element(Code::StoreShape, &sym.dtype, id?, span)?;
+        self.check_owned(at, &sym.rows, &sym.cols, true)?;
         let at = self.coord(at)?;
-        let (tile, _) = self.tile(val?, tile.span)?;
         self.emit(OpKind::Store { global: id?, tile, at }, &[], span);
         Some(Val::Unit)
     }
@@ -215,7 +227,7 @@ impl Infer<'_> {
         let (acc_id, acc_sym) = self.tile(old, acc.span())?;
         let x = self.expr(a, Want::Any);
         let y = self.expr(b, Want::Any);
-        let (a_id, _) = self.tile(x?, a.span)?;
+        let (a_id, a_sym) = self.tile(x?, a.span)?;
         let (b_id, b_sym) = self.tile(y?, b.span)?;
         let wrong = match (transposed, b_sym.role) {
             (false, Role::VnniT) => Some(("mma_AB", "load_transpose", "mma_ABt")),
@@ -230,6 +242,7 @@ impl Infer<'_> {
                 &format!("use `{other}`"),
             );
         }
+        self.check_multiply(&acc_sym, &a_sym, &b_sym, call.name.span())?;
         let ty = self.kernel.ty(acc_id);
         let kind = OpKind::Mma { acc: acc_id, a: a_id, b: b_id };
         let id = self.emit(kind, &[ty], call.name.span())[0];

@@ -257,6 +257,11 @@ impl Infer<'_> {
                     let help = "convert one of them, as in `x as u32` or `tile.to::<T>()`";
                     return (self.error(Code::Mismatch, e.span, message, help), Ends::No);
                 }
+                if let (Val::Tile(_, x), Val::Tile(_, y)) = (&a, &b)
+                    && self.check_written(y, x, e.span).is_none()
+                {
+                    return (None, Ends::No);
+                }
                 a.clone()
             }
         };

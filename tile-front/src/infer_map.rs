@@ -154,6 +154,7 @@ impl Infer<'_> {
             (Some(_) | None, _, _) => false,
         };
         if fits {
+            self.check_beside(name, lhs, rhs, y.span)?;
             return self.value_of(rhs);
         }
         let found = self.name_of(rhs);

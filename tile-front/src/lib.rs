@@ -13,6 +13,7 @@
 mod assigned;
 mod ast;
 mod attr;
+mod by_name;
 mod decl;
 mod diag;
 mod expand;
@@ -85,7 +86,7 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     let (pipeline, diags) = compile(attr.clone(), &parsed);
-    let krate = pipeline.attr.as_ref().map_or_else(|| attr::default_crate(), |a| a.krate.clone());
+    let krate = pipeline.attr.as_ref().map_or_else(attr::default_crate, |a| a.krate.clone());
     let private = quote!(#krate::__private);
     let derived: Vec<_> =
         pipeline.attr.iter().flat_map(|a| a.derives.iter().map(|(name, _)| name.clone())).collect();

@@ -156,6 +156,17 @@ fn every_rule_of_a_body_has_a_refusal() {
         ),
         "T023",
     );
+    let by_name = refused(
+        &own(
+            "let p: rt<bf16, M, M> = load(a, [0, 0]); let q: rt<bf16, 16, 16, Vnni> = load_transform(a, [0, 0]); mma_AB(&mut acc, &p, &q); store(c, &acc, at);",
+        ),
+        "T023",
+    );
+    assert!(by_name.contains("in every instance"), "{by_name}");
+    let by_name = refused(&own("let p: rt<f32, 16, 16> = zeros(); store(c, &p, at);"), "T027");
+    assert!(by_name.contains("agree in instance <16>"), "{by_name}");
+    refused(&own("let p: rt<bf16, M, 32> = load(a, at); store(c, &acc, at);"), "T015");
+    refused(&own("prefetch_load::<rt<f32, M, 16>>(a, [0, 0]); store(c, &acc, at);"), "T031");
     refused(&own("store(c, &acc, [0, 0]);"), "T027");
     refused(&own("store_at(c, &acc, [0, 0]);"), "T027");
     refused(&own("let p: rt<f32, M, 16> = load(c, [0, 0]); store(c, &p, at);"), "T028");
@@ -166,13 +177,53 @@ fn every_rule_of_a_body_has_a_refusal() {
         "T029",
     );
     refused(&own("let p: rt<bf16, M, 16> = load(a, [0, 0]); store(c, &p, at);"), "T030");
-    refused(&own("let q: rt<f32, 16, 16, Vnni> = load_transform(c, at); store(c, &acc, at);"), "T031");
+    refused(&own("let q: rt<f32, M, 16, Vnni> = load_transform(c, at); store(c, &acc, at);"), "T031");
     refused(
         &own("let p: rt<bf16, M, 16> = load(a, [0, 0]); let r = p.scale(x); store(c, &acc, at);"),
         "T032",
     );
     refused("let p: rt<bf16, M, 16> = load(a, [0, 0]);", "T006");
     refused(&own("let again = own_tile::<M, 16>(c, Linear); store(c, &acc, at);"), "T006");
+}
+
+#[test]
+fn a_mistake_is_reported_once_and_its_variable_is_not_reported_again() {
+    let count = |text: String| match body(&text) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(messages) => messages.len(),
+    };
+    assert_eq!(
+        count(format!("{OWN} let k = y + 1; for i in 0..k {{ }} let z = k + n; store(c, &acc, at);")),
+        1
+    );
+    assert_eq!(count(format!("{OWN} let p = zeros(); store(c, &p, at); store(c, &acc, at);")), 1);
+    let shape = "let at = own_tile::<12, 16>(c, Linear); let p: rt<f32, 12, 16> = zeros(); store(c, &p, at);";
+    assert_eq!(count(shape.to_string()), 1);
+    let two = "instances(<12; subgroups = (1, 1)>, <20; subgroups = (1, 1)>)";
+    let source = "fn k<const M: usize>(c: &mut gl<f32>) { let at = own_tile::<M, 16>(c, Linear); let z: rt<f32, M, 16> = zeros(); store(c, &z, at); }";
+    assert_eq!(compile(two, source).map(|_| ()).map_err(|m| m.len()), Err(1));
+}
+
+#[test]
+fn a_refused_kernel_keeps_its_signature_and_launchers_and_always_has_an_error() {
+    let source: TokenStream =
+        "pub fn k<const M: usize>(c: &mut gl<f32>) { let at = own_tile::<M, 16>(c, Linear); let z = zeros(); }"
+            .parse()
+            .expect("tokens");
+    let attr: TokenStream = "instances(<16; subgroups = (1, 1)>)".parse().expect("tokens");
+    let text = tile_front::tile_kernel(attr, source).to_string();
+    assert_eq!(text.matches("compile_error").count(), 1, "{text}");
+    assert!(text.contains("pub fn k < const M : usize > (c : & mut gl < f32 >)"), "{text}");
+    assert!(text.contains("pub fn launch") && text.contains("pub fn launch_with"), "{text}");
+    assert!(!text.contains("fn body"), "{text}");
+}
+
+#[test]
+fn an_untyped_literal_takes_the_type_of_the_other_branch() {
+    for value in ["if n > 1 { 2u32 } else { 3 }", "if n > 1 { 2 } else { n }"] {
+        let text = format!("{OWN} let k = {value}; for i in 0..k {{ }} store(c, &acc, at);");
+        assert!(body(&text).is_ok(), "{text}");
+    }
 }
 
 #[test]

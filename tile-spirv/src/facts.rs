@@ -68,9 +68,8 @@ impl<'a> Facts<'a> {
                 self.defs[result.0 as usize] = Some(op);
             }
             match &op.kind {
-                OpKind::OwnTile { global, tile, .. } => {
+                OpKind::OwnTile { tile, .. } => {
                     if let [_, _, row, col] = op.results[..] {
-                        let _ = global;
                         let (rows, cols) = kernel.subgroups;
                         self.set(row, MAX_EXTENT / u64::from(tile.0.max(1)) + u64::from(rows), 0);
                         self.set(col, MAX_EXTENT / u64::from(tile.1.max(1)) + u64::from(cols), 0);

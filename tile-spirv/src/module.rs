@@ -408,11 +408,11 @@ impl Emit {
         self.depth.insert(id, depth);
     }
 
-    /// Says that `id` is to be placed as defined where the emission stands now.
+    /// Says that `id`, which may come from inside a loop that has ended, is available here.
     pub(crate) fn settle(&mut self, id: Id) {
-        match self.levels.len() {
-            0 => drop(self.depth.remove(&id)),
-            depth => drop(self.depth.insert(id, depth)),
+        let here = self.levels.len();
+        if let Some(depth) = self.depth.get_mut(&id) {
+            *depth = (*depth).min(here);
         }
     }
 

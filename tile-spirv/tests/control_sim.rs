@@ -166,6 +166,8 @@ struct Part {
     in_branch: bool,
     /// The column is `2 * k + off`, which is not a counter plus something fixed.
     doubled: bool,
+    /// Counter and offset are elements, so that columns may be odd.
+    elements: bool,
 }
 
 const TILE: (u32, u32, u32) = (16, 32, 16);
@@ -196,17 +198,16 @@ fn part_kernel(p: Part) -> Ready {
         b.open();
     }
     let [batch, depth, row, n] = at;
-    let x = b.load(
-        a,
-        Coord { batch: Some(batch), depth: Some(depth), row, col, unit: Unit::Tiles },
-        LoadForm::Plain,
-        tile(DType::Bf16, bm, bk, Role::Row),
-    );
+    let (unit, row_size, n_size) = if p.elements { (Unit::Elements, bm, bn) } else { (Unit::Tiles, 1, 1) };
+    let (by_row, by_n) = (b.u32(row_size), b.u32(n_size));
+    let (row, n) = (b.binary(Binary::Mul, row, by_row), b.binary(Binary::Mul, n, by_n));
+    let there = |row, col| Coord { batch: Some(batch), depth: Some(depth), row, col, unit };
+    let x = b.load(a, there(row, col), LoadForm::Plain, tile(DType::Bf16, bm, bk, Role::Row));
     let y = if p.trans_b {
-        let at = tiles_at([batch, depth, n, col]);
+        let at = there(n, col);
         b.load(w, at, LoadForm::Transpose, tile(DType::Bf16, bk, bn, Role::VnniT))
     } else {
-        let at = tiles_at([batch, depth, col, n]);
+        let at = there(col, n);
         b.load(w, at, LoadForm::Transform, tile(DType::Bf16, bk, bn, Role::Vnni))
     };
     let mut next = b.one(OpKind::Mma { acc: carried, a: x, b: y }, acc);
@@ -218,7 +219,8 @@ fn part_kernel(p: Part) -> Ready {
         next = b.push(OpKind::If { cond, then, otherwise }, &[acc])[0];
     }
     let body = b.close(vec![k, carried], Exit::Yield(vec![next]));
-    let sum = b.one(OpKind::For { lo, hi, step: p.step, inits: vec![init], body }, acc);
+    let step = if p.elements { 16 * p.step } else { p.step };
+    let sum = b.one(OpKind::For { lo, hi, step, inits: vec![init], body }, acc);
     b.push(OpKind::Store { global: c, tile: sum, at: tiles_at(at) }, &[]);
     Ready::new(&tile_spirv::lower(&b.finish()).expect("lowers")[0])
 }
@@ -246,8 +248,10 @@ fn check_part(p: Part, ready: &Ready, (m, n, k): (u32, u32, u32), [lo, hi, off]:
     for i in 0..m {
         for j in 0..n {
             let mut sum = if p.zeros { 0.0 } else { f64::from(start_at(i, j)) };
-            for t in (lo..hi).step_by(p.step as usize) {
-                let first = (if p.doubled { 2 * t } else { t } + off) * TILE.2;
+            let size = if p.elements { 1 } else { TILE.2 };
+            let step = p.step * TILE.2 / size;
+            for t in (lo..hi).step_by(step as usize) {
+                let first = (if p.doubled { 2 * t } else { t } + off) * size;
                 if p.in_branch && t == 5 {
                     continue;
                 }
@@ -267,7 +271,7 @@ fn check_part(p: Part, ready: &Ready, (m, n, k): (u32, u32, u32), [lo, hi, off]:
 #[test]
 fn loops_split_at_the_edge_in_every_shape() {
     let mut ran = 0;
-    for bits in 0..32 {
+    for bits in 0..64 {
         let flag = |i: u32| bits >> i & 1 == 1;
         for step in [1, 3] {
             let p = Part {
@@ -277,9 +281,18 @@ fn loops_split_at_the_edge_in_every_shape() {
                 trans_b: flag(2),
                 in_branch: flag(3),
                 doubled: flag(4),
+                elements: flag(5),
             };
             let ready = part_kernel(p);
             for size in [(17, 35, 101), (16, 32, 64), (33, 7, 19), (5, 40, 96), (20, 33, 1)] {
+                if p.elements {
+                    for range in [[0, 100, 0], [3, 99, 2], [16, 80, 1], [1, 33, 0], [0, 96, 31], [90, 120, 7]]
+                    {
+                        check_part(p, &ready, size, range);
+                        ran += 1;
+                    }
+                    continue;
+                }
                 for range in
                     [[0, 7, 0], [0, 0, 0], [1, 9, 0], [0, 3, 2], [2, 30, 1], [6, 7, 0], [4, 2, 3], [0, 6, 90]]
                 {
@@ -289,5 +302,5 @@ fn loops_split_at_the_edge_in_every_shape() {
             }
         }
     }
-    assert_eq!(ran, 2560);
+    assert_eq!(ran, 2560 + 1920);
 }

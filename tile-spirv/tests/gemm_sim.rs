@@ -5,7 +5,7 @@ mod support;
 mod tensor;
 
 use support::Gemm;
-use tensor::{Ready, Shape, Tensor, launch, noise, rounded};
+use tensor::{Ready, Shape, Tensor, launch, launch_with, noise, rounded};
 use tile_ir::types::DType;
 use tile_sim::{Arg, Memory};
 
@@ -199,4 +199,22 @@ fn the_main_instance() {
             run(gemm, &module, Problem::plain(m, n, k));
         }
     }
+}
+
+/// The paper's accounting: with shared prefetches a 256 x 256 x 32 work-group fetches 32 KiB per step, every byte once.
+#[test]
+fn the_main_instance_prefetches_every_byte_once() {
+    let ready = lowered(Gemm::MAIN);
+    let mut memory = Memory::new();
+    let zero = |_: u32, _: u32, _: u32| 0.0;
+    let c = Tensor::map(&mut memory, DType::F32, Shape::plain(256, 256), None);
+    let a = Tensor::map(&mut memory, DType::Bf16, Shape::plain(256, 32), Some(&zero));
+    let b = Tensor::map(&mut memory, DType::Bf16, Shape::plain(32, 256), Some(&zero));
+    let args: Vec<Arg> = [&c, &a, &b].iter().flat_map(|t| t.args()).chain([Arg::U32(0)]).collect();
+    let options = tile_sim::Options { traffic: true, ..Default::default() };
+    let ran = launch_with(&ready, &mut memory, &c, (32, 64), (8, 4), &args, &options).expect("runs");
+    assert_eq!(ran.bytes_prefetched, 32 * 1024);
+    assert_eq!(ran.block_prefetches, 64, "two small messages per sub-group");
+    assert!(ran.traffic.as_ref().expect("asked for").prefetched.exactly_once());
+    assert_eq!(ran.dpas, 32 * 32);
 }

@@ -6,8 +6,8 @@ mod support;
 mod tensor;
 
 use support::{Build, U32, tile, tiles_at};
-use tensor::{Ready, Shape, Tensor, launch, noise, rounded};
-use tile_ir::ir::{Access, Coord, Exit, LoadForm, OpKind, Order, Unit, ValueId};
+use tensor::{Ready, Shape, Tensor, launch, launch_with, noise, rounded};
+use tile_ir::ir::{Access, Coord, Exit, LoadForm, OpKind, Order, Peers, Unit, ValueId};
 use tile_ir::scalar::Binary;
 use tile_ir::types::{DType, Role, ScalarType};
 use tile_sim::{Arg, Memory};
@@ -286,46 +286,86 @@ fn every_tile_has_the_owner_the_contract_names() {
     for snake in [false, true] {
         let mut b = Build::new("own", "", (2, 3));
         let c = b.global("c", DType::F32, Access::Out);
-        let ones = b.global("ones", DType::F32, Access::In);
         let width = b.scalar("width", ScalarType::U32);
         let order = if snake { Order::Snake(width) } else { Order::Linear };
         let at = b.own_tile(c, (8, 16), order);
         b.return_outside(c, (8, 16), at);
-        let zero = b.u32(0);
-        let origin = Coord { batch: None, depth: None, row: zero, col: zero, unit: Unit::Tiles };
-        let one = b.load(ones, origin, LoadForm::Plain, tile(DType::F32, 8, 16, Role::Row));
-        let f32s = tile_ir::types::Type::Scalar(ScalarType::F32);
-        let place = b.one(OpKind::Place(tile_ir::ir::Place::Id), U32);
-        let place = b.one(OpKind::Cast { value: place }, f32s);
-        let scaled = b.one(OpKind::Scale { tile: one, by: place }, tile(DType::F32, 8, 16, Role::Row));
-        b.push(OpKind::Store { global: c, tile: scaled, at: tiles_at(at) }, &[]);
+        let zeros = b.one(OpKind::Zeros, tile(DType::F32, 8, 16, Role::Row));
+        b.push(OpKind::Store { global: c, tile: zeros, at: tiles_at(at) }, &[]);
         let ready = Ready::new(&tile_spirv::lower(&b.finish()).expect("lowers")[0]);
         for (rows, cols) in [(8, 16), (70, 200), (33, 500), (100, 47)] {
             for width in [1, 2, 3, 8, u32::MAX] {
                 let mut memory = Memory::new();
-                let shape = Shape { batch: 2, depth: 2, ..Shape::plain(rows, cols) };
+                let shape = Shape { batch: 2, depth: 3, ..Shape::plain(rows, cols) };
                 let c = Tensor::map(&mut memory, DType::F32, shape, None);
-                let ones = Tensor::map(&mut memory, DType::F32, Shape::plain(8, 16), Some(&|_, _, _| 1.0));
                 let mut args = c.args();
-                args.extend(ones.args());
                 args.push(Arg::U32(width));
-                launch(&ready, &mut memory, &c, (8, 16), (2, 3), &args).expect("runs");
-                let got = c.read(&memory);
+                let options = tile_sim::Options { messages: true, ..Default::default() };
+                let ran = launch_with(&ready, &mut memory, &c, (8, 16), (2, 3), &args, &options);
+                let got: Vec<(u32, u32, u64, i32, i32)> = ran
+                    .expect("runs")
+                    .messages
+                    .iter()
+                    .map(|m| (m.group[0], m.subgroup, m.base - c.address, m.y, m.x))
+                    .collect();
                 let (gm, gn) = (rows.div_ceil(8).div_ceil(2), cols.div_ceil(16).div_ceil(3));
-                for id in 0..gm * gn {
+                let mut want = vec![];
+                for group in 0..gm * gn * 6 {
+                    let (plane, id) = (group / (gm * gn), group % (gm * gn));
                     let (wm, wn) = owner(snake.then_some(width), id, gm, gn);
                     for sg in 0..6 {
-                        let (r, col) = ((wm * 2 + sg / 3) * 8, (wn * 3 + sg % 3) * 16);
-                        if r < rows && col < cols {
-                            for plane in 0..4 {
-                                let v = got[((plane * rows + r) * cols + col) as usize];
-                                assert_eq!(v, sg as f32, "{rows}x{cols} width {width}");
-                            }
+                        let (row, col) = ((wm * 2 + sg / 3) * 8, (wn * 3 + sg % 3) * 16);
+                        if row < rows && col < cols {
+                            want.push((group, sg, c.plane_offset(plane), row as i32, col as i32));
                         }
                     }
                 }
-                assert!(got.iter().all(|v| !v.is_nan()), "every element has an owner");
+                assert_eq!(got, want, "{rows}x{cols} snake {snake} width {width}");
+                assert!(c.read(&memory).iter().all(|v| *v == 0.0), "every element has an owner");
             }
+        }
+    }
+}
+
+/// Prefetches one tile of `a`, shared among the sub-groups of a work-group, and nothing else.
+#[test]
+fn shared_prefetches_cut_their_tile_into_disjoint_parts() {
+    for (dtype, size, subgroups) in [
+        (DType::Bf16, (32, 32), (8, 4)),
+        (DType::Bf16, (32, 64), (8, 4)),
+        (DType::F16, (16, 16), (2, 2)),
+        (DType::F32, (32, 32), (8, 4)),
+        (DType::Bf16, (128, 32), (2, 2)),
+    ] {
+        for peers in [Peers::Row, Peers::Col] {
+            let mut b = Build::new("prefetch", "", subgroups);
+            let c = b.global("c", DType::F32, Access::Out);
+            let a = b.global("a", dtype, Access::In);
+            b.own_tile(c, (8, 16), Order::Linear);
+            let (row, col) = (b.u32(1), b.u32(2));
+            let at = Coord { batch: None, depth: None, row, col, unit: Unit::Tiles };
+            b.push(OpKind::Prefetch { global: a, at, tile: size, peers: Some(peers) }, &[]);
+            let ready = Ready::new(&tile_spirv::lower(&b.finish()).expect("lowers")[0]);
+            let mut memory = Memory::new();
+            let c = Tensor::map(&mut memory, DType::F32, Shape::plain(8, 16), None);
+            let a = Tensor::map(&mut memory, dtype, Shape::plain(3 * size.0, 4 * size.1), None);
+            let args = [c.args(), a.args()].concat();
+            let options = tile_sim::Options { traffic: true, messages: true, ..Default::default() };
+            let ran =
+                launch_with(&ready, &mut memory, &c, (8, 16), subgroups, &args, &options).expect("runs");
+            let bytes = u64::from(size.0 * size.1 * dtype.size_bytes());
+            let prefetched = ran.traffic.as_ref().expect("asked for").prefetched;
+            // Every row (or column) of sub-groups fetches the whole tile once.
+            let times = if peers == Peers::Row { subgroups.0 } else { subgroups.1 };
+            assert_eq!(prefetched.bytes, bytes, "{dtype} {size:?} {peers:?}");
+            assert_eq!((prefetched.least, prefetched.most), (times, times), "{dtype} {size:?} {peers:?}");
+            let inside = ran.messages.iter().all(|m| {
+                (m.y as u32) >= size.0
+                    && (m.y as u32) < 2 * size.0
+                    && (m.x as u32) >= 2 * size.1
+                    && (m.x as u32) < 3 * size.1
+            });
+            assert!(inside, "{dtype} {size:?} {peers:?}: the tile is at (1, 2)");
         }
     }
 }

@@ -44,8 +44,14 @@ const INTERNAL: &[&str] = &[
     "`body`",
 ];
 
-/// What rustc prints itself and no attribute can hide: (case, text, why).
-const UNAVOIDABLE: &[(&str, &str, &str)] = &[];
+/// What rustc prints itself about the types and traits behind a rule: (cases, text, why).
+///
+/// No kernel is among the cases: the attribute words its own errors. `plain_*` are host functions over the same ops.
+const UNAVOIDABLE: &[(&str, &str, &str)] = &[
+    ("plain_", "tile_lang::", "rustc names a type by its crate where `tile_std` has no public path to it"),
+    ("plain_conversion", "__private", "the only path rustc finds to the `impl` with `.to` and `.scale`"),
+    ("user_struct_named_rt", "crate `tile_lang`", "rustc tells two types of one name apart by their crates"),
+];
 
 #[test]
 fn no_message_shows_a_name_of_generated_code() {
@@ -59,10 +65,12 @@ fn no_message_shows_a_name_of_generated_code() {
             if is_source || is_path {
                 continue;
             }
-            let allowed = UNAVOIDABLE.iter().position(|(c, text, _)| *c == case && line.contains(text));
-            if let Some(i) = allowed {
-                used[i] = true;
-                continue;
+            let mut line = line.to_string();
+            for (i, (cases, text, _)) in UNAVOIDABLE.iter().enumerate() {
+                if case.starts_with(cases) && line.contains(text) {
+                    used[i] = true;
+                    line = line.replace(text, "");
+                }
             }
             found.extend(
                 INTERNAL.iter().filter(|name| line.contains(*name)).map(|_| format!("{case}: {line}")),

@@ -73,7 +73,7 @@ impl<'a> Lowering<'a> {
         (row, col): (Position, Position),
     ) -> Result<Vec<Id>, LowerError> {
         let row = if edge == Edge::Never { row } else { row.only_if(&mut self.e, surface.live) };
-        let chunks = self.block_load(tile, form, surface, x, row)?;
+        let chunks = self.block_load(tile, form, surface, edge, x, row)?;
         match edge {
             Edge::Never => Ok(chunks),
             Edge::Mask => Ok(self.mask(&chunks, tile, form, surface, col)),
@@ -143,6 +143,7 @@ impl<'a> Lowering<'a> {
         tile: TileType,
         form: LoadForm,
         surface: Surface,
+        edge: Edge,
         x: Position,
         y: Position,
     ) -> Result<Vec<Id>, LowerError> {
@@ -166,7 +167,7 @@ impl<'a> Lowering<'a> {
             let count = m.chunks.len() as u32;
             let variable = self.e.private(chunk, count);
             let (mut m, mut y) = (m, y);
-            if form == LoadForm::Transpose {
+            if form == LoadForm::Transpose && edge == Edge::Never {
                 let down = self.hidden(m.y, surface);
                 y = y.plus(&mut self.e, down);
                 m.y = 0;

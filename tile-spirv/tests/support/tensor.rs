@@ -95,6 +95,11 @@ impl Tensor {
         (self.stride * u64::from(plane) + u64::from((row * self.pitch + self.shape.x0 + col) * esz)) as usize
     }
 
+    /// Bytes from the base to a plane.
+    pub fn plane_offset(&self, plane: u32) -> u64 {
+        self.stride * u64::from(plane)
+    }
+
     /// The kernel arguments that describe the tensor.
     pub fn args(&self) -> Vec<Arg> {
         let s = self.shape;
@@ -158,13 +163,27 @@ pub fn launch(
     subgroups: (u32, u32),
     args: &[Arg],
 ) -> Result<tile_sim::Counters, SimError> {
+    launch_with(ready, memory, output, tile, subgroups, args, &tile_sim::Options::default())
+}
+
+/// Launches with options of the simulator.
+pub fn launch_with(
+    ready: &Ready,
+    memory: &mut Memory,
+    output: &Tensor,
+    tile: (u32, u32),
+    subgroups: (u32, u32),
+    args: &[Arg],
+    options: &tile_sim::Options,
+) -> Result<tile_sim::Counters, SimError> {
     let s = output.shape;
     let groups = s.rows.div_ceil(tile.0).div_ceil(subgroups.0)
         * s.cols.div_ceil(tile.1).div_ceil(subgroups.1)
         * s.batch
         * s.depth;
     let local = [16 * subgroups.0 * subgroups.1, 1, 1];
-    tile_sim::run(&ready.module, memory, &Launch { entry: &ready.entry, groups: [groups, 1, 1], local, args })
+    let launch = Launch { entry: &ready.entry, groups: [groups, 1, 1], local, args };
+    tile_sim::run_with(&ready.module, memory, &launch, options)
 }
 
 /// A fixed pseudo-random value in about -2..2 for a place, the same in every run.

@@ -52,15 +52,9 @@ pub enum GemmError {
         transpose_b: bool,
     },
     /// Pass an output of the product's shape.
-    #[error(
-        "gemm: the output must be {needed:?} for A {a:?} and B {b:?}; here it is {found:?} (batch, depth, rows, cols)"
-    )]
+    #[error("gemm: the output must be {needed:?}; here it is {found:?} (batch, depth, rows, cols)")]
     Output {
-        /// Shape of A.
-        a: Shape,
-        /// Shape of B.
-        b: Shape,
-        /// Shape the output must have.
+        /// Shape the output must have: that of A times B.
         needed: Shape,
         /// Shape it has.
         found: Shape,
@@ -127,7 +121,7 @@ pub fn gemm_into<'a, A: MmaInput, C: Element>(
     let (c, a, b) = (c.into(), a.into(), b.into());
     let needed = product(a.shape(), b.shape(), options.transpose_b)?;
     if c.shape() != needed {
-        return Err(GemmError::Output { a: a.shape(), b: b.shape(), needed, found: c.shape() });
+        return Err(GemmError::Output { needed, found: c.shape() });
     }
     let instance = match options.instance {
         Some(instance) => fits::<A, C>(instance, options.transpose_b)?,

@@ -276,7 +276,7 @@ fn f32_arithmetic_follows_ieee_and_min_and_max_prefer_the_number_to_the_nan() {
                 + 2.0 * (x == y) as u32 as f32
                 + 4.0 * (x != y) as u32 as f32
                 + 8.0 * (x >= y) as u32 as f32
-                + 16.0 * (!(x > y)) as u32 as f32
+                + if x > y { 0.0 } else { 16.0 }
         },
         |x, y| x * 0.1 + y,
     ];

@@ -168,13 +168,13 @@ fn conversions_round_to_nearest_even_and_keep_nan_and_infinity() {
         (0, 2) => f32::NEG_INFINITY,
         (0, 3) => -0.0,
         (0, 4) => f32::MAX,
-        (0, 5) => 65519.996,  // rounds to f16's largest value
-        (0, 6) => 65520.0,    // ties to infinity in f16
-        (0, 7) => 1.00390625, // ties to even in bf16
-        (0, 8) => 1.01171875,
-        (0, 9) => 1.00048828125, // ties to even in f16
-        (0, 10) => 5.9604645e-8, // f16's smallest subnormal
-        (0, 11) => 2.9802322e-8, // ties to 0 in f16
+        (0, 5) => 65519.996,           // rounds to f16's largest value
+        (0, 6) => 65520.0,             // ties to infinity in f16
+        (0, 7) => 1.0 + 2f32.powi(-8), // ties to even in bf16
+        (0, 8) => 1.0 + 3.0 * 2f32.powi(-8),
+        (0, 9) => 1.0 + 2f32.powi(-11), // ties to even in f16
+        (0, 10) => 5.9604645e-8,        // f16's smallest subnormal
+        (0, 11) => 2.9802322e-8,        // ties to 0 in f16
         (0, 12) => 4.4703484e-8,
         _ => {
             let bits = ((r * 32 + c) as u32).wrapping_mul(0x9e37_79b9);
@@ -212,7 +212,7 @@ fn product(k: usize, a: impl Fn(usize) -> f32, b: impl Fn(usize) -> f32) -> (f64
     (sum, (k as f64 + 2.0) * size * 2f64.powi(-24))
 }
 
-fn value(seed: usize, r: usize, c: usize) -> f32 {
+pub(crate) fn value(seed: usize, r: usize, c: usize) -> f32 {
     bf16::from_f32((((r * 31 + c * 17 + seed * 7) * 2654435761) >> 7 & 0x3ff) as f32 / 512.0 - 1.0).to_f32()
 }
 
@@ -344,6 +344,7 @@ unsafe fn place_at<T: Element>(c: &mut gl<T>, a: &gl<T>, row: u32, col: u32) {
         return;
     }
     let tile: rt<T, 8, 16> = load(a, [0, 0]);
+    // SAFETY: passed on from the caller.
     unsafe {
         store_at(c, &tile, elements([row, col]));
         store_at(c, &tile, [row, col]);

@@ -14,7 +14,7 @@ fn gemm<A: MmaInput, C: Element, const M: usize, const N: usize, const K: usize>
     let y: rt<A, K, N, Vnni> = load_transform(b, [0, at.col()]);
     mma_AB(&mut acc, &x, &y);
     let out: rt<A, M, N> = acc.to::<C>();
-    store(c, &out, at);
+    store(c, &acc.to::<C>(), at);
 }
 
 fn main() {}

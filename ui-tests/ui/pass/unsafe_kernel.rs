@@ -14,6 +14,7 @@ pub unsafe fn reverse<T: Element>(c: &mut gl<T>, a: &gl<T>) {
     }
     let tile: rt<T, 8, 16> = load(a, at);
     let row = c.row_tiles(8) - 1 - at.row();
+    // SAFETY: no other sub-group has this row and column.
     unsafe {
         store_at(c, &tile, [row, at.col()]);
     }
