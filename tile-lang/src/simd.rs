@@ -15,6 +15,8 @@ pub mod convert;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(test)]
+mod elementwise_tests;
 pub(crate) mod map;
 pub(crate) mod mask;
 mod math;

@@ -7,7 +7,7 @@ use super::*;
 use crate::element::Element;
 
 /// The levels to compare with the portable one; the others are named.
-fn levels() -> Vec<Level> {
+pub(super) fn levels() -> Vec<Level> {
     Level::ALL
         .iter()
         .copied()
@@ -23,7 +23,7 @@ fn levels() -> Vec<Level> {
 
 /// Bits from a linear congruential generator, every third one replaced by a value that is special in f32, and
 /// in the 16-bit formats when cut.
-fn bits(count: usize, seed: u64) -> Vec<u32> {
+pub(super) fn bits(count: usize, seed: u64) -> Vec<u32> {
     const SPECIAL: [u32; 24] = [
         0,
         0x8000_0000,
