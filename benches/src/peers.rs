@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code, reason = "three of the four peers have no safe interface")]
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
 
 use libloading::Library;
 
@@ -78,6 +78,23 @@ impl OpenBlas {
             library.get::<CblasSgemm>(b"cblas_sgemm\0")?;
         }
         Ok(OpenBlas { library })
+    }
+
+    /// The CPU it chose its kernels for, if it tells. An old OpenBLAS on a new CPU may choose very old kernels.
+    pub fn core(&self) -> Option<String> {
+        // SAFETY: the symbol has this type in OpenBLAS' `cblas.h`; it returns a string that is never freed.
+        let name = unsafe {
+            let get = self
+                .library
+                .get::<unsafe extern "C" fn() -> *const c_char>(b"openblas_get_corename\0")
+                .ok()?;
+            let name = get();
+            if name.is_null() {
+                return None;
+            }
+            CStr::from_ptr(name)
+        };
+        Some(name.to_string_lossy().into_owned())
     }
 }
 
@@ -160,16 +177,35 @@ impl Peer {
     }
 }
 
-/// The environment in which every peer uses `threads` threads, and none leaves threads spinning that would
-/// disturb who comes next.
-pub fn environment(threads: usize) -> [(&'static str, String); 4] {
-    [
+/// The environment in which every peer uses `threads` threads and the best kernels for this CPU, and none leaves
+/// threads spinning that would disturb who comes next. What the user set for OpenBLAS' kernels stays.
+pub fn environment(threads: usize) -> Vec<(&'static str, String)> {
+    const CORE: &str = "OPENBLAS_CORETYPE";
+    let mut variables = vec![
         ("MATMUL_NUM_THREADS", threads.to_string()),
         ("RAYON_NUM_THREADS", threads.to_string()),
         ("OPENBLAS_NUM_THREADS", threads.to_string()),
         // 2^4 cycles; by default OpenBLAS' idle threads spin for 2^26.
         ("OPENBLAS_THREAD_TIMEOUT", "4".to_string()),
-    ]
+    ];
+    // OpenBLAS 0.3.21 (Debian 12) does not know CPUs from 2023 on and falls back to SSE3 kernels on them.
+    if std::env::var_os(CORE).is_none() && has_avx512() {
+        variables.push((CORE, "SkylakeX".to_string()));
+    }
+    variables
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    std::is_x86_feature_detected!("avx512f")
+        && std::is_x86_feature_detected!("avx512bw")
+        && std::is_x86_feature_detected!("avx512dq")
+        && std::is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx512() -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -161,7 +161,10 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
                 Code::Attribute => binding.span,
                 _ => inferred.spans.get(d.span.0 as usize).copied().unwrap_or(decl.name.span()),
             },
-            message: format!("in instance {}: {}", binding.name, d.message),
+            message: match binding.listed.as_slice() {
+                [] => d.message,
+                _ => format!("in instance {}: {}", binding.name, d.message),
+            },
             help: d.help,
         };
         match tile_ir::verify::verify(inferred.kernel) {

@@ -162,17 +162,6 @@ impl Emit {
         }
     }
 
-    /// Disjunction of two `bool`s.
-    pub(crate) fn either_true(&mut self, a: Id, b: Id) -> Id {
-        match (self.known(a), self.known(b)) {
-            (Some(0), _) => b,
-            (_, Some(0)) => a,
-            (Some(_), _) | (_, Some(_)) => self.int(Ty::Bool, 1),
-            (None, None) if a == b => a,
-            (None, None) => self.pure(Op::LogicalOr, Ty::Bool, &[a, b]),
-        }
-    }
-
     /// Complement of a `bool`.
     pub(crate) fn not(&mut self, a: Id) -> Id {
         match self.known(a) {

@@ -109,7 +109,7 @@ impl<'a> Lowering<'a> {
             let plane_moves =
                 [load.at.batch, load.at.depth].into_iter().flatten().any(|v| moving.contains(&v));
             let Some(fixed) = self.fixed_part(load.at.col, counter, &moving) else { continue };
-            if plane_moves || (fixed.counts && (ty != U32 || self.may_wrap(load.at.col))) {
+            if plane_moves || (fixed.counts && ty != U32) {
                 continue;
             }
             let surface = self.surface(load.global, load.at.batch, load.at.depth)?;
@@ -133,7 +133,8 @@ impl<'a> Lowering<'a> {
         Ok((!split.loads.is_empty()).then_some(split))
     }
 
-    /// How many runs `i` keep `base + i * step` at a column whose tile ends inside the plane.
+    /// How many runs `i` keep `base + i * step` at a column whose tile ends inside the plane. A sum that wraps later
+    /// does so beyond every plane, and a base that has wrapped is the column it wrapped to.
     fn runs_inside(&mut self, surface: Surface, unit: Unit, cols: u32, base: Id, step: u32) -> Id {
         let e = &mut self.e;
         let zero = e.u32(0);
@@ -152,11 +153,6 @@ impl<'a> Lowering<'a> {
         let some = e.compare(Inst::UGreaterThan, full, base);
         let left = e.select(U32, some, left, zero);
         e.div_ceil_u32(left, step)
-    }
-
-    /// True when the sum that makes a coordinate could wrap. A counter alone never does.
-    fn may_wrap(&self, col: ValueId) -> bool {
-        self.addends(col).is_some() && self.facts.bound(col) >= u64::from(u32::MAX)
     }
 
     /// Reads a column as [counter +] values the loop does not change; `None` if it is something else.

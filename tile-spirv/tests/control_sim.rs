@@ -27,6 +27,10 @@ fn counting(ty: ScalarType, step: u32) -> (Ready, u32) {
     let (zero, one) = (s.b.u32(0), s.b.u32(1));
     let (counter, count, mix) = (s.b.kernel.new_value(t), s.b.kernel.new_value(U32), s.b.kernel.new_value(t));
     s.b.open();
+    if ty == ScalarType::U32 {
+        // A multiple of the counter that wraps must not end the loop.
+        s.prefetch_at(counter);
+    }
     let next_count = s.b.binary(Binary::Add, count, one);
     let tripled = s.b.binary(Binary::Mul, mix, three);
     let next_mix = s.b.binary(Binary::Xor, tripled, counter);
@@ -51,6 +55,7 @@ fn loops_run_as_often_as_ranges() {
         ),
         (ScalarType::U32, 3, vec![u(0, 9), u(0, 10), u(1, 3), u(max - 7, max)]),
         (ScalarType::U32, 0x8000_0001, vec![u(0, max), u(1, max), u(0x7FFF_FFFF, max), u(3, 4)]),
+        (ScalarType::U32, 1 << 29, vec![u(0, max), u(5, max), u(1 << 29, 1 << 31)]),
         (ScalarType::U32, max, vec![u(0, max), u(1, max), u(0, 1)]),
         (ScalarType::I32, 1, vec![i(-5, 7), i(7, -5), i(i32::MIN, i32::MIN + 3), i(i32::MAX - 2, i32::MAX)]),
         (ScalarType::I32, 0x4000_0000, vec![i(i32::MIN, i32::MAX), i(-1, i32::MAX), i(0, 1)]),
@@ -170,6 +175,9 @@ struct Part {
     elements: bool,
 }
 
+/// A step whose multiples are 0 in 32 bits once multiplied by a tile's columns; such loops start at 0.
+const HUGE: u32 = 1 << 28;
+
 const TILE: (u32, u32, u32) = (16, 32, 16);
 
 fn part_kernel(p: Part) -> Ready {
@@ -183,6 +191,7 @@ fn part_kernel(p: Part) -> Ready {
     let limit = b.u32(1000);
     let clamp = |b: &mut Build, v: ValueId| if p.bounded { b.binary(Binary::Min, v, limit) } else { v };
     let (lo, hi, off) = (clamp(&mut b, lo), clamp(&mut b, hi), clamp(&mut b, off));
+    let lo = if p.step == HUGE { b.u32(0) } else { lo };
     let at = b.own_tile(c, (bm, bn), Order::Linear);
     b.return_outside(c, (bm, bn), at);
     let acc = tile(DType::F32, bm, bn, Role::Acc);
@@ -249,13 +258,14 @@ fn check_part(p: Part, ready: &Ready, (m, n, k): (u32, u32, u32), [lo, hi, off]:
         for j in 0..n {
             let mut sum = if p.zeros { 0.0 } else { f64::from(start_at(i, j)) };
             let size = if p.elements { 1 } else { TILE.2 };
-            let step = p.step * TILE.2 / size;
+            let step = if p.elements { p.step * TILE.2 } else { p.step };
             for t in (lo..hi).step_by(step as usize) {
-                let first = (if p.doubled { 2 * t } else { t } + off) * size;
+                let first = u64::from(if p.doubled { 2 * t } else { t }.wrapping_add(off)) * u64::from(size);
                 if p.in_branch && t == 5 {
                     continue;
                 }
-                for kk in first..(first + TILE.2).min(k) {
+                for kk in first..(first + u64::from(TILE.2)).min(k.into()) {
+                    let kk = kk as u32;
                     sum += f64::from(a_at(i, kk)) * f64::from(b_at(kk, j));
                 }
             }
@@ -303,4 +313,29 @@ fn loops_split_at_the_edge_in_every_shape() {
         }
     }
     assert_eq!(ran, 2560 + 1920);
+}
+
+#[test]
+fn coordinates_beyond_32_bits_are_outside() {
+    for bits in 0..8 {
+        let flag = |i: u32| bits >> i & 1 == 1;
+        let p = Part {
+            step: HUGE,
+            bounded: false,
+            zeros: flag(0),
+            trans_b: flag(1),
+            in_branch: flag(2),
+            doubled: false,
+            elements: false,
+        };
+        let ready = part_kernel(p);
+        for range in [[0, HUGE + 1, 0], [0, u32::MAX, 0], [0, u32::MAX, 1], [0, 3, HUGE], [0, 3, u32::MAX]] {
+            check_part(p, &ready, (17, 35, 37), range);
+        }
+        let p = Part { step: 1, ..p };
+        let ready = part_kernel(p);
+        for range in [[0, 5, u32::MAX - 1], [HUGE, HUGE + 2, 0], [u32::MAX - 2, u32::MAX, 2], [2, 4, HUGE]] {
+            check_part(p, &ready, (17, 35, 37), range);
+        }
+    }
 }

@@ -20,11 +20,23 @@ struct Problem {
     x0: [u32; 3],
     extra_pitch: u32,
     broadcast_b: bool,
+    /// B has one batch less than A and C; the missing one is zeros.
+    short_b: bool,
 }
 
 impl Problem {
     fn plain(m: u32, n: u32, k: u32) -> Problem {
-        Problem { m, n, k, batch: 1, depth: 1, x0: [0; 3], extra_pitch: 0, broadcast_b: false }
+        Problem {
+            m,
+            n,
+            k,
+            batch: 1,
+            depth: 1,
+            x0: [0; 3],
+            extra_pitch: 0,
+            broadcast_b: false,
+            short_b: false,
+        }
     }
 }
 
@@ -73,7 +85,10 @@ fn run(gemm: Gemm, module: &Ready, p: Problem) {
     let b = Tensor::map(
         &mut memory,
         gemm.input,
-        shape(b_rows_cols.0, b_rows_cols.1, p.x0[2], p.broadcast_b),
+        Shape {
+            batch: p.batch - u32::from(p.short_b),
+            ..shape(b_rows_cols.0, b_rows_cols.1, p.x0[2], p.broadcast_b)
+        },
         Some(&|plane, r, s| if gemm.trans_b { b_at(plane, s, r) } else { b_at(plane, r, s) }),
     );
     let mut args = c.args();
@@ -89,7 +104,8 @@ fn run(gemm: Gemm, module: &Ready, p: Problem) {
         for i in 0..p.m {
             for j in 0..p.n {
                 let (mut sum, mut size) = (0f64, 0f64);
-                for k in 0..p.k {
+                let missing = p.short_b && plane >= (p.batch - 1) * p.depth;
+                for k in 0..if missing { 0 } else { p.k } {
                     let x =
                         f64::from(a_at(plane, i, k)) * f64::from(b_at(plane_of(plane, p.broadcast_b), k, j));
                     sum += x;
@@ -182,6 +198,17 @@ fn views_batches_and_pitches() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_plane_that_an_input_lacks_is_zeros() {
+    for trans_b in [false, true] {
+        let gemm = Gemm { trans_b, ..SMALL };
+        let module = lowered(gemm);
+        for (m, n, k) in [(33, 35, 37), (16, 32, 64)] {
+            run(gemm, &module, Problem { batch: 2, depth: 2, short_b: true, ..Problem::plain(m, n, k) });
         }
     }
 }

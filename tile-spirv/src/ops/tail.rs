@@ -1,7 +1,7 @@
 //! Owns stores of a tile that crosses the last column of an output the hardware does not cut by itself.
 //!
 //! Two kinds of output get here (`edge`). A *wide* one has an odd number of 16-bit columns: block stores with the
-//! width rounded down write all but the last column, which its lane then stores. A *narrow* one is less than 64 bytes
+//! width rounded down write all but the last column, and the lanes of the chunks that hold it store theirs. A *narrow* one is less than 64 bytes
 //! wide, so no block message may touch it: its at most 31 columns lie in the first two chunks of a row.
 //!
 //! *Guarantees*: nothing outside the plane is written; an output that is not live gets nothing.
@@ -29,7 +29,6 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let layout = Layout::of(tile);
         let wide = surface.wide;
-        let narrow = self.e.not(wide);
         let column = |across: u32| -> Vec<Id> {
             (0..layout.down()).map(|down| chunks[layout.index(down, across)]).collect()
         };
@@ -46,13 +45,10 @@ impl Lowering<'_> {
             (first, at) = self.last_column(chunks, layout, surface, col);
         }
         let lane_column = self.lane_column(col, at);
-        let inside = self.e.compare(Inst::ULessThan, lane_column, surface.cols);
-        let after = self.e.add_u32(lane_column, 1);
-        let is_last = self.e.compare(Inst::IEqual, after, surface.cols);
-        let mine = self.e.either_true(narrow, is_last);
-        let mine = self.e.both_true(inside, mine);
+        let mine = self.e.compare(Inst::ULessThan, lane_column, surface.cols);
         self.scatter(&first, tile, surface, row, lane_column, mine)?;
         if odd && layout.across() > 1 {
+            let narrow = self.e.not(wide);
             let second = column(1);
             let offset = self.e.u32(LANES);
             let lane_column = self.lane_column(col, offset);

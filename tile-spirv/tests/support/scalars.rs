@@ -15,6 +15,7 @@ pub const PARTS: u32 = 4;
 pub struct Show {
     pub b: Build,
     out: ParamId,
+    input: ParamId,
     ones: ValueId,
     shown: u32,
 }
@@ -29,7 +30,7 @@ impl Show {
         let zero = b.u32(0);
         let at = Coord { batch: None, depth: None, row: zero, col: zero, unit: Unit::Tiles };
         let ones = b.load(input, at, LoadForm::Plain, tile(DType::F32, 8, 16, Role::Row));
-        Show { b, out, ones, shown: 0 }
+        Show { b, out, input, ones, shown: 0 }
     }
 
     fn store(&mut self, number: ValueId) {
@@ -39,6 +40,13 @@ impl Show {
         let at = Coord { batch: None, depth: None, row, col, unit: Unit::Tiles };
         self.b.push(OpKind::Store { global: self.out, tile: value, at }, &[]);
         self.shown += 1;
+    }
+
+    /// Prefetches the input at a row of tiles.
+    pub fn prefetch_at(&mut self, row: ValueId) {
+        let col = self.b.u32(0);
+        let at = Coord { batch: None, depth: None, row, col, unit: Unit::Tiles };
+        self.b.push(OpKind::Prefetch { global: self.input, at, tile: (8, 16), peers: None }, &[]);
     }
 
     /// Shows a scalar in as many parts as it needs.

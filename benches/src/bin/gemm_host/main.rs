@@ -32,6 +32,9 @@ pub struct Options {
     /// Another instance of the kernel to enter, by its name; may be given several times.
     #[arg(long)]
     instance: Vec<String>,
+    /// Also enter tile with A and B in rows that lie this many elements further apart than they are long.
+    #[arg(long)]
+    pad: Option<usize>,
     /// Milliseconds of a turn; a turn has at least one call.
     #[arg(long, default_value_t = 50)]
     turn: u64,

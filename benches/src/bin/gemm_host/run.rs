@@ -19,10 +19,13 @@ use crate::table::{self, Row};
 /// # Errors
 /// A line that says what failed.
 pub fn run(options: &Options, threads: NonZeroUsize) -> Result<(), String> {
-    let entries = entries(&options.instance)?;
+    let entries = entries(options)?;
     let mut peers = vec![Peer::MatrixMultiply, Peer::Gemm, Peer::Faer];
     match OpenBlas::open(threads.get()) {
-        Ok(blas) => peers.push(Peer::OpenBlas(blas)),
+        Ok(blas) => {
+            println!("\nOpenBLAS: kernels for {}", blas.core().as_deref().unwrap_or("an unnamed CPU"));
+            peers.push(Peer::OpenBlas(blas));
+        }
         Err(e) => println!("OpenBLAS: not here, left out ({e}; Debian's package is libopenblas0)"),
     }
     let device = Device::host_with_threads(threads);
@@ -50,6 +53,8 @@ pub fn form(b_transposed: bool) -> &'static str {
 struct Entry {
     output: Output,
     instance: Option<&'static InstanceInfo>,
+    /// Elements by which rows of A and B lie further apart than they are long.
+    pad: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -62,21 +67,26 @@ impl Entry {
     fn name(&self) -> String {
         match (self.instance, self.output) {
             (Some(instance), _) => format!("tile {}", instance.name),
+            (None, Output::F32) if self.pad > 0 => format!("tile -> f32, rows {} further apart", self.pad),
             (None, Output::F32) => "tile -> f32".to_string(),
             (None, Output::Bf16) => "tile -> bf16".to_string(),
         }
     }
 
     fn fits(&self, b_transposed: bool) -> bool {
-        self.instance.is_none_or(|instance| instance.generics.contains(&Generic::Flag(b_transposed)))
+        // The kernel's generics are A, C, BM, BN, BK, TRANS_B, PREFETCH.
+        self.instance.is_none_or(|instance| instance.generics.get(5) == Some(&Generic::Flag(b_transposed)))
     }
 }
 
-/// What tile enters: both outputs as it chooses, and the instances asked for.
-fn entries(instances: &[String]) -> Result<Vec<Entry>, String> {
-    let mut entries =
-        vec![Entry { output: Output::F32, instance: None }, Entry { output: Output::Bf16, instance: None }];
-    for name in instances {
+/// What tile enters: both outputs as it chooses, then what was asked for.
+fn entries(options: &Options) -> Result<Vec<Entry>, String> {
+    let mut entries = vec![
+        Entry { output: Output::F32, instance: None, pad: 0 },
+        Entry { output: Output::Bf16, instance: None, pad: 0 },
+    ];
+    entries.extend(options.pad.map(|pad| Entry { output: Output::F32, instance: None, pad }));
+    for name in &options.instance {
         let instance =
             KERNEL.find_named(name).ok_or_else(|| format!("no instance is called `{name}`: {KERNEL}"))?;
         let output = match instance.generics {
@@ -86,7 +96,7 @@ fn entries(instances: &[String]) -> Result<Vec<Entry>, String> {
             }
             _ => return Err(format!("`{name}` is not measured here: A must be bf16, C bf16 or f32")),
         };
-        entries.push(Entry { output, instance: Some(instance) });
+        entries.push(Entry { output, instance: Some(instance), pad: 0 });
     }
     Ok(entries)
 }
@@ -98,8 +108,10 @@ fn element(seed: usize, row: usize, col: usize) -> bf16 {
     bf16::from_f32(((mixed >> 8) % 255) as f32 / 128.0 - 127.0 / 128.0)
 }
 
-fn matrix(seed: usize, n: usize) -> Result<Tensor<bf16>, String> {
-    Tensor::from_fn([1, 1, n, n], |_, _, r, c| element(seed, r, c)).map_err(|e| e.to_string())
+/// An n x n matrix in rows that lie `pad` elements further apart than they are long; the rest is NaN.
+fn matrix(seed: usize, n: usize, pad: usize) -> Result<Tensor<bf16>, String> {
+    let at = |r, c| if c < n { element(seed, r, c) } else { bf16::NAN };
+    Tensor::from_fn([1, 1, n, n + pad], |_, _, r, c| at(r, c)).map_err(|e| e.to_string())
 }
 
 fn contest(
@@ -111,9 +123,11 @@ fn contest(
     n: usize,
     b_transposed: bool,
 ) -> Result<Row, String> {
-    let (a, b) = (matrix(1, n)?, matrix(2, n)?);
+    let factors = |pad| -> Result<_, String> { Ok((matrix(1, n, pad)?, matrix(2, n, pad)?)) };
+    let plain = factors(0)?;
+    let padded = factors(options.pad.unwrap_or(0))?;
     let floats = |m: &Tensor<bf16>| m.to_vec().into_iter().map(bf16::to_f32).collect::<Vec<f32>>();
-    let operands = Operands::new(n, floats(&a), floats(&b), b_transposed);
+    let operands = Operands::new(n, floats(&plain.0), floats(&plain.1), b_transposed);
     let mut products: Vec<Vec<f32>> = peers.iter().map(|_| vec![0.0f32; n * n]).collect();
     for (peer, product) in peers.iter().zip(&mut products) {
         peer.multiply(product, &operands, threads.get());
@@ -126,23 +140,12 @@ fn contest(
     let mut contestants = Vec::new();
     for entry in entries {
         let gemm = GemmOptions { transpose_b: b_transposed, instance: entry.instance, ..Default::default() };
-        let (a, b) = (&a, &b);
-        match entry.output {
-            Output::F32 => {
-                let mut c = Tensor::<f32>::zeros(n, n).map_err(|e| e.to_string())?;
-                let mut call = move || gemm_into(device, &mut c, a, b, &gemm).map(|_| ());
-                call().map_err(|e| e.to_string())?;
-                contestants.push(Contestant::new(entry.name(), call));
-            }
-            Output::Bf16 => {
-                let mut c = Tensor::<bf16>::zeros(n, n).map_err(|e| e.to_string())?;
-                contestants.push(Contestant::new(entry.name(), move || {
-                    gemm_into(device, &mut c, a, b, &gemm).map(|_| ())
-                }));
-            }
-        }
+        let (a, b) = if entry.pad > 0 { &padded } else { &plain };
+        contestants.push(match entry.output {
+            Output::F32 => tile::<f32>(device, entry.name(), a, b, gemm, (&expected, 1e-5))?,
+            Output::Bf16 => tile::<bf16>(device, entry.name(), a, b, gemm, (&expected, 4e-3))?,
+        });
     }
-    check_tile(device, entries, &a, &b, b_transposed, &expected)?;
     let tiles = contestants.len();
     for (peer, product) in peers.iter().zip(&mut products) {
         let operands = &operands;
@@ -163,38 +166,26 @@ fn contest(
     Ok(row)
 }
 
-/// Compares tile's products with the peers', so that nobody is fast by being wrong.
-fn check_tile(
-    device: &Device,
-    entries: &[&Entry],
-    a: &Tensor<bf16>,
-    b: &Tensor<bf16>,
-    b_transposed: bool,
-    expected: &[f32],
-) -> Result<(), String> {
-    for entry in entries {
-        let gemm = GemmOptions { transpose_b: b_transposed, instance: entry.instance, ..Default::default() };
-        let (product, limit) = match entry.output {
-            Output::F32 => (product::<f32>(device, a, b, &gemm)?, 1e-5),
-            Output::Bf16 => {
-                (product::<bf16>(device, a, b, &gemm)?.into_iter().map(bf16::to_f32).collect(), 4e-3)
-            }
-        };
-        compare(&entry.name(), &product, expected, limit)?;
-    }
-    Ok(())
-}
-
-fn product<C: Element>(
-    device: &Device,
-    a: &Tensor<bf16>,
-    b: &Tensor<bf16>,
-    options: &GemmOptions<'_>,
-) -> Result<Vec<C>, String> {
-    let cols = if options.transpose_b { b.rows() } else { b.cols() };
-    let mut c = Tensor::<C>::zeros(a.rows(), cols).map_err(|e| e.to_string())?;
-    gemm_into(device, &mut c, a, b, options).map_err(|e| e.to_string())?;
-    Ok(c.to_vec())
+/// Tile as a contestant, after a comparison of its product with the peers', so that nobody is fast by being
+/// wrong. The product has as many rows and columns as A has rows.
+fn tile<'a, C: Element>(
+    device: &'a Device,
+    name: String,
+    a: &'a Tensor<bf16>,
+    b: &'a Tensor<bf16>,
+    options: GemmOptions<'a>,
+    (expected, limit): (&[f32], f64),
+) -> Result<Contestant<'a>, String> {
+    let n = a.rows();
+    let mut c = Tensor::<C>::zeros(n, n).map_err(|e| e.to_string())?;
+    let multiply = move |c: &mut Tensor<C>| -> Result<(), String> {
+        let a = a.view().slice_cols(..n).map_err(|e| e.to_string())?;
+        let b = b.view().slice_cols(..n).map_err(|e| e.to_string())?;
+        gemm_into(device, c, a, b, &options).map(|_| ()).map_err(|e| e.to_string())
+    };
+    multiply(&mut c)?;
+    compare(&name, &c.iter().map(|x| x.to_f32()).collect::<Vec<f32>>(), expected, limit)?;
+    Ok(Contestant::new(name, move || multiply(&mut c)))
 }
 
 /// Checks that two products differ by no more than `limit`, relative, in the Frobenius norm.
