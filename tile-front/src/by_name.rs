@@ -65,7 +65,13 @@ impl Infer<'_> {
     }
 
     /// The right operand of an element-wise op.
-    pub(crate) fn check_beside(&mut self, name: &proc_macro2::Ident, lhs: &Val, rhs: &Val, span: TokenSpan) -> Option<()> {
+    pub(crate) fn check_beside(
+        &mut self,
+        name: &proc_macro2::Ident,
+        lhs: &Val,
+        rhs: &Val,
+        span: TokenSpan,
+    ) -> Option<()> {
         let (of_x, x, y) = match (lhs, rhs) {
             (Val::Tile(_, t), Val::Tile(_, u)) => return self.check_written(u, t, span),
             (Val::Vector(_, v), Val::Vector(_, w)) => ("the other vector's length", &v.len, &w.len),
@@ -78,7 +84,8 @@ impl Infer<'_> {
         if !self.sizes_meet(x, y) {
             return Some(());
         }
-        let rule = format!("the vector of `{name}` must have {of_x}, `{x}`, in every instance; here it has `{y}`");
+        let rule =
+            format!("the vector of `{name}` must have {of_x}, `{x}`, in every instance; here it has `{y}`");
         self.refuse_meeting(Code::MapOperand, span, &rule, "write the same parameter in both types")
     }
 

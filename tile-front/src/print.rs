@@ -355,7 +355,7 @@ impl Printer<'_> {
         let span = name.span();
         let private = self.at_token(span);
         let (path, arguments) = match &call.op {
-            CallOp::Zeros => (quote_spanned! { span => #private::ops::memory::#name }, TokenStream::new()),
+            CallOp::Zeros => (quote_spanned! { span => #private::ops::source::#name }, TokenStream::new()),
             CallOp::Place(place) => {
                 let (f, cx) = (ident(&format!("{}_in", place.name()), span), context());
                 (quote_spanned! { span => #private::ops::place::#f }, quote!(#cx))
@@ -374,13 +374,15 @@ impl Printer<'_> {
                 (path, quote!(#cx, #global, #order))
             }
             CallOp::Fill(value) => {
-                (quote_spanned! { span => #private::ops::memory::#name }, self.expr(value))
+                (quote_spanned! { span => #private::ops::source::#name }, self.expr(value))
             }
-            CallOp::Load { global, at, .. }
-            | CallOp::LoadVector { global, at }
-            | CallOp::LoadScalar { global, at } => {
+            CallOp::Load { global, at, .. } => {
                 let at = self.at(at);
                 (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #at))
+            }
+            CallOp::LoadVector { global, at } | CallOp::LoadScalar { global, at } => {
+                let at = self.at(at);
+                (quote_spanned! { span => #private::ops::vector::#name }, quote!(#global, #at))
             }
             CallOp::Prefetch { tile, global, at, peers } => {
                 let (tile, at) = (self.tile(tile), self.at(at));

@@ -18,7 +18,9 @@ fn at<T: Element>(t: &Tensor<T>, r: usize, c: usize) -> f64 {
 }
 
 fn close(what: &str, found: f64, want: f64, tolerance: f64) {
-    let fits = (found - want).abs() <= tolerance * want.abs().max(1.0) || (found.is_nan() && want.is_nan()) || found == want;
+    let fits = (found - want).abs() <= tolerance * want.abs().max(1.0)
+        || (found.is_nan() && want.is_nan())
+        || found == want;
     assert!(fits, "{what}: {found}, not {want}");
 }
 
@@ -120,47 +122,119 @@ fn maps<T: Element>(y: &mut gl<T>, x: &gl<T>, z: &gl<T>, op: u32, s: f32) {
     let a: rt<T, 8, 16> = load(x, own);
     let b: rt<T, 8, 16> = load(z, own);
     let mut r: rt<T, 8, 16> = zeros();
-    if op == 0 { r = a.abs(); }
-    if op == 1 { r = a.neg(); }
-    if op == 2 { r = a.relu(); }
-    if op == 3 { r = a.exp2(); }
-    if op == 4 { r = a.exp(); }
-    if op == 5 { r = a.log2(); }
-    if op == 6 { r = a.log(); }
-    if op == 7 { r = a.sqrt(); }
-    if op == 8 { r = a.rsqrt(); }
-    if op == 9 { r = a.recip(); }
-    if op == 10 { r = a.sigmoid(); }
-    if op == 11 { r = a.silu(); }
-    if op == 12 { r = a.tanh(); }
-    if op == 13 { r = a.gelu(); }
-    if op == 14 { r = a.add(&b); }
-    if op == 15 { r = a.sub(&b); }
-    if op == 16 { r = a.mul(&b); }
-    if op == 17 { r = a.div(&b); }
-    if op == 18 { r = a.min(&b); }
-    if op == 19 { r = a.max(&b); }
-    if op == 20 { r = a.add(s); }
-    if op == 21 { r = a.sub(s); }
-    if op == 22 { r = a.mul(s); }
-    if op == 23 { r = a.div(s); }
-    if op == 24 { r = a.min(s); }
-    if op == 25 { r = a.max(s); }
-    if op == 26 { r = a.add_row(&b.row_max()); }
-    if op == 27 { r = a.sub_col(&b.col_sum()); }
-    if op == 28 { r = a.mul_row(&b.row_min_with(&a.row_prod())); }
-    if op == 29 { r = a.tril(1, 3, -7.0); }
-    if op == 30 { r = a.triu(2, 0, 7.0); }
-    if op == 31 { r = a.keep_cols(5, 0.5); }
-    if op == 32 { r = a.keep_rows(3, 0.25); }
+    if op == 0 {
+        r = a.abs();
+    }
+    if op == 1 {
+        r = a.neg();
+    }
+    if op == 2 {
+        r = a.relu();
+    }
+    if op == 3 {
+        r = a.exp2();
+    }
+    if op == 4 {
+        r = a.exp();
+    }
+    if op == 5 {
+        r = a.log2();
+    }
+    if op == 6 {
+        r = a.log();
+    }
+    if op == 7 {
+        r = a.sqrt();
+    }
+    if op == 8 {
+        r = a.rsqrt();
+    }
+    if op == 9 {
+        r = a.recip();
+    }
+    if op == 10 {
+        r = a.sigmoid();
+    }
+    if op == 11 {
+        r = a.silu();
+    }
+    if op == 12 {
+        r = a.tanh();
+    }
+    if op == 13 {
+        r = a.gelu();
+    }
+    if op == 14 {
+        r = a.add(&b);
+    }
+    if op == 15 {
+        r = a.sub(&b);
+    }
+    if op == 16 {
+        r = a.mul(&b);
+    }
+    if op == 17 {
+        r = a.div(&b);
+    }
+    if op == 18 {
+        r = a.min(&b);
+    }
+    if op == 19 {
+        r = a.max(&b);
+    }
+    if op == 20 {
+        r = a.add(s);
+    }
+    if op == 21 {
+        r = a.sub(s);
+    }
+    if op == 22 {
+        r = a.mul(s);
+    }
+    if op == 23 {
+        r = a.div(s);
+    }
+    if op == 24 {
+        r = a.min(s);
+    }
+    if op == 25 {
+        r = a.max(s);
+    }
+    if op == 26 {
+        r = a.add_row(&b.row_max());
+    }
+    if op == 27 {
+        r = a.sub_col(&b.col_sum());
+    }
+    if op == 28 {
+        r = a.mul_row(&b.row_min_with(&a.row_prod()));
+    }
+    if op == 29 {
+        r = a.tril(1, 3, -7.0);
+    }
+    if op == 30 {
+        r = a.triu(2, 0, 7.0);
+    }
+    if op == 31 {
+        r = a.keep_cols(5, 0.5);
+    }
+    if op == 32 {
+        r = a.keep_rows(3, 0.25);
+    }
     store(y, &r, own);
 }
 
-const EDGE: [f32; 12] = [
-    0.0, -0.0, 1.0, -1.0, 0.5, -2.75, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-30, 80.0, -90.0,
-];
+const EDGE: [f32; 12] =
+    [0.0, -0.0, 1.0, -1.0, 0.5, -2.75, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-30, 80.0, -90.0];
 
-fn expected(op: u32, a: &dyn Fn(usize, usize) -> f64, b: &dyn Fn(usize, usize) -> f64, r: usize, c: usize, s: f64) -> f64 {
+fn expected(
+    op: u32,
+    a: &dyn Fn(usize, usize) -> f64,
+    b: &dyn Fn(usize, usize) -> f64,
+    r: usize,
+    c: usize,
+    s: f64,
+) -> f64 {
     let x = a(r, c);
     let y = b(r, c);
     let number_min = |p: f64, q: f64| p.min(q);
@@ -168,7 +242,13 @@ fn expected(op: u32, a: &dyn Fn(usize, usize) -> f64, b: &dyn Fn(usize, usize) -
     match op {
         0 => x.abs(),
         1 => -x,
-        2 => if x > 0.0 || x.is_nan() { x } else { 0.0 },
+        2 => {
+            if x > 0.0 || x.is_nan() {
+                x
+            } else {
+                0.0
+            }
+        }
         3 => x.exp2(),
         4 => x.exp(),
         5 => x.log2(),
@@ -177,9 +257,21 @@ fn expected(op: u32, a: &dyn Fn(usize, usize) -> f64, b: &dyn Fn(usize, usize) -
         8 => 1.0 / x.sqrt(),
         9 => 1.0 / x,
         10 => 1.0 / (1.0 + (-x).exp()),
-        11 => if x == f64::NEG_INFINITY { 0.0 } else { x / (1.0 + (-x).exp()) },
+        11 => {
+            if x == f64::NEG_INFINITY {
+                0.0
+            } else {
+                x / (1.0 + (-x).exp())
+            }
+        }
         12 => x.tanh(),
-        13 => if x == f64::NEG_INFINITY { 0.0 } else { x / (1.0 + (-2.0 * inner).exp()) },
+        13 => {
+            if x == f64::NEG_INFINITY {
+                0.0
+            } else {
+                x / (1.0 + (-2.0 * inner).exp())
+            }
+        }
         14 => x + y,
         15 => x - y,
         16 => x * y,
@@ -194,11 +286,40 @@ fn expected(op: u32, a: &dyn Fn(usize, usize) -> f64, b: &dyn Fn(usize, usize) -
         25 => x.max(s),
         26 => x + (0..16).map(|j| b(r, j)).fold(f64::NAN, f64::max),
         27 => x - (0..8).map(|i| b(i, c)).sum::<f64>(),
-        28 => x * number_min((0..16).map(|j| a(r, j)).product(), (0..16).map(|j| b(r, j)).fold(f64::NAN, f64::min)),
-        29 => if 3 + c <= 1 + r { x } else { -7.0 },
-        30 => if c >= 2 + r { x } else { 7.0 },
-        31 => if c < 5 { x } else { 0.5 },
-        32 => if r < 3 { x } else { 0.25 },
+        28 => {
+            x * number_min(
+                (0..16).map(|j| a(r, j)).product(),
+                (0..16).map(|j| b(r, j)).fold(f64::NAN, f64::min),
+            )
+        }
+        29 => {
+            if 3 + c <= 1 + r {
+                x
+            } else {
+                -7.0
+            }
+        }
+        30 => {
+            if c >= 2 + r {
+                x
+            } else {
+                7.0
+            }
+        }
+        31 => {
+            if c < 5 {
+                x
+            } else {
+                0.5
+            }
+        }
+        32 => {
+            if r < 3 {
+                x
+            } else {
+                0.25
+            }
+        }
         _ => unreachable!("33 ops"),
     }
 }
@@ -234,7 +355,12 @@ where
             for (device, y) in [("host", &host), ("sim", &sim)] {
                 let found = at(y, r, c);
                 let tolerance = unit * if want.abs() < 1e-20 { 1e-20 } else { 1.0 };
-                close(&format!("{} op {op} on {device} at {r}, {c} of {}", T::NAME, at(x, r, c)), found, want, tolerance);
+                close(
+                    &format!("{} op {op} on {device} at {r}, {c} of {}", T::NAME, at(x, r, c)),
+                    found,
+                    want,
+                    tolerance,
+                );
             }
         }
         executed += 1;
@@ -288,7 +414,10 @@ fn loops_leave_early_alike() {
             y.to_vec()
         };
         let (host, sim) = (run(&Device::host()), run(&Device::sim()));
-        assert!(host.iter().zip(&sim).all(|(h, s)| h.to_bits() == s.to_bits()), "{start} {most}: {host:?} {sim:?}");
+        assert!(
+            host.iter().zip(&sim).all(|(h, s)| h.to_bits() == s.to_bits()),
+            "{start} {most}: {host:?} {sim:?}"
+        );
         let mut acc: Vec<f32> = x.to_vec();
         let (mut n, mut steps) = (start, 0);
         while n != 1 {
@@ -304,7 +433,8 @@ fn loops_leave_early_alike() {
             acc.iter_mut().for_each(|v| *v += 1.0);
         }
         for _ in 0..steps.min(100) {
-            let top: Vec<f32> = (0..16).map(|c| (0..16).map(|r| acc[r * 16 + c]).fold(f32::NAN, f32::max)).collect();
+            let top: Vec<f32> =
+                (0..16).map(|c| (0..16).map(|r| acc[r * 16 + c]).fold(f32::NAN, f32::max)).collect();
             acc.iter_mut().enumerate().for_each(|(i, v)| *v = *v * 0.5 + top[i % 16]);
         }
         let first = x.get(0, 0, 3, 5).expect("inside");
