@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use corpus::{Shown, gemms, samples};
 use text::Text;
-use tile_ir::ir::{LoadForm, Place};
+use tile_ir::ir::{LoadForm, Place, Reduction};
+use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Unary};
 
 fn folder() -> PathBuf {
@@ -71,6 +72,14 @@ fn every_op_has_a_sample() {
         "scale",
         "for",
         "if",
+        "while",
+        "fill",
+        "load_vec",
+        "load_scalar",
+        "keep_cols",
+        "keep_rows",
+        "tril",
+        "triu",
     ]
     .into();
     want.extend(Binary::ALL.iter().map(|o| o.name()));
@@ -78,6 +87,13 @@ fn every_op_has_a_sample() {
     want.extend(Unary::ALL.iter().map(|o| o.name()));
     want.extend(Place::ALL.iter().map(|o| o.name()));
     want.extend(LoadForm::ALL.iter().map(|o| o.name()));
+    want.extend(MapUnary::ALL.iter().map(|o| o.name()));
+    want.extend(MapBinary::ALL.iter().map(|o| o.name()));
+    let reductions: Vec<String> = ["row", "col"]
+        .iter()
+        .flat_map(|line| Reduction::ALL.iter().map(move |how| format!("{line}_{}", how.name())))
+        .collect();
+    want.extend(reductions.iter().map(String::as_str));
     assert_eq!(have, want);
 }
 
@@ -109,8 +125,21 @@ fn a_module_declares_what_it_uses() {
         let dpas = matches!(s.op, "load_transform" | "load_transpose" | "mma");
         assert_eq!(has(C::SubgroupMatrixMultiplyAccumulateINTEL), dpas, "{}", s.op);
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroup_matrix_multiply_accumulate"), dpas, "{}", s.op);
-        let bf16 = s.op == "to" && s.variant.contains("bf16") && s.variant != "bf16_bf16";
+        // Moved as they are, elements need no conversion.
+        let moves = matches!(
+            s.op,
+            "load"
+                | "load_transform"
+                | "load_transpose"
+                | "prefetch_load"
+                | "prefetch_load_coop"
+                | "store"
+                | "mma"
+        );
+        let bf16 = !moves && s.variant.contains("bf16") && s.variant != "bf16_bf16";
         assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
+        assert_eq!(has(C::SubgroupShuffleINTEL), s.op.starts_with("row_"), "{} {}", s.op, s.variant);
+        assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), s.op.starts_with("row_"), "{}", s.op);
         let division = s.op == "div" && s.variant == "f32";
         assert_eq!(m.options.len(), if division { 2 } else { 1 }, "{} {}", s.op, s.variant);
     }

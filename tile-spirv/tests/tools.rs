@@ -30,7 +30,47 @@ fn spirv_val_accepts_every_module() {
         tools.validate(&lowered(gemm)).unwrap_or_else(|e| panic!("{name}: {e}"));
         seen += 1;
     }
-    assert!(seen > 180, "{seen} modules");
+    for dtype in DType::ALL {
+        tools.validate(&softmax_of(*dtype)).unwrap_or_else(|e| panic!("softmax {dtype}: {e}"));
+        seen += 1;
+    }
+    assert!(seen > 250, "{seen} modules");
+}
+
+#[test]
+fn every_op_on_tiles_and_vectors_compiles() {
+    let Some(tools) = Tools::find("ops on tiles and vectors on pvc and bmg") else { return };
+    let mut seen = 0;
+    for sample in corpus::rich_samples() {
+        let module = tile_spirv::lower(&sample.kernel).expect("lowers").remove(0);
+        for device in ["pvc", "bmg"] {
+            let code = tools.compile(&module, device);
+            assert_eq!(code.spill, 0, "{} {} on {device}", sample.op, sample.variant);
+            seen += 1;
+        }
+    }
+    println!("{seen} modules compiled");
+    assert!(seen >= 120, "{seen} modules");
+}
+
+fn softmax_of(dtype: DType) -> Module {
+    tile_spirv::lower(&support::softmax(dtype, (16, 128))).expect("the softmax lowers").remove(0)
+}
+
+/// A softmax of 16 rows in one piece: 128 registers of 16 elements, one exponential each, and one reciprocal for all
+/// rows. The bars are the whole kernel, paths at the edge included.
+#[test]
+fn a_fused_softmax_stays_in_registers() {
+    let Some(tools) = Tools::find("instructions of the fused softmax") else { return };
+    for (dtype, pvc, bmg) in [(DType::F32, 2000, 1900), (DType::Bf16, 2700, 2450), (DType::F16, 2900, 2650)] {
+        let module = softmax_of(dtype);
+        for (device, most) in [("pvc", pvc), ("bmg", bmg)] {
+            let code = tools.compile(&module, device);
+            println!("softmax {dtype} 16x128 on {device}: {} instructions", code.instructions);
+            assert_eq!((code.spill, code.wide_exp, code.wide_inv), (0, 128, 1), "{dtype} on {device}");
+            assert!(code.instructions <= most, "{dtype} on {device}: {} instructions", code.instructions);
+        }
+    }
 }
 
 /// Most instructions besides dpas in the interior loop of 32x64x32. The figures of hand-written SPIR-V (xe_facts 10)

@@ -1,10 +1,13 @@
 //! Owns one small kernel per op and variant, for golden text and for the outside tools.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use crate::support::{Build, Gemm, U32, tile};
-use tile_ir::ir::{Access, Coord, Dim, Exit, LoadForm, OpKind, Order, ParamId, Peers, Place, Unit, ValueId};
+use crate::support::{Build, F32, Gemm, U32, tile, vector};
+use tile_ir::ir::{
+    Access, Coord, Dim, Exit, LoadForm, OpKind, Order, ParamId, Peers, Place, Reduction, Unit, ValueId,
+};
+use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Const, Unary, casts};
-use tile_ir::types::{DType, Role, ScalarType, Type};
+use tile_ir::types::{Along, DType, Role, ScalarType, Type};
 use tile_ir::verify::Verified;
 
 /// What of a kernel its golden file shows.
@@ -265,9 +268,174 @@ fn control_samples(out: &mut Vec<Sample>) {
     add("if", "return", s.prefetched(row));
 }
 
+/// A tile of one number, and the kernel that has it as a parameter.
+fn filled(out: DType, dtype: DType, rows: u32, cols: u32) -> (Small, ValueId) {
+    let mut s = Small::new(out, dtype);
+    let value = s.b.scalar("x", ScalarType::F32);
+    let x = s.b.one(OpKind::Fill { value }, tile(dtype, rows, cols, Role::Row));
+    (s, x)
+}
+
+fn map_samples(out: &mut Vec<Sample>) {
+    let mut add = |op, variant: &str, kernel| {
+        out.push(Sample { op, variant: variant.into(), shown: Shown::Stored, kernel });
+    };
+    for dtype in [DType::F32, DType::Bf16, DType::F16] {
+        let (s, x) = filled(dtype, dtype, 8, 16);
+        add("fill", &format!("tile_{dtype}_8x16"), s.store(x));
+    }
+    for &op in MapUnary::ALL {
+        let (mut s, x) = filled(DType::F32, DType::F32, 8, 16);
+        let y = s.b.unary(op, x);
+        add(op.name(), "tile_f32_8x16", s.store(y));
+    }
+    for dtype in [DType::Bf16, DType::F16] {
+        let (mut s, x) = filled(dtype, dtype, 8, 16);
+        let y = s.b.unary(MapUnary::Exp2, x);
+        add("exp2", &format!("tile_{dtype}_8x16"), s.store(y));
+    }
+    let mut s = f32s();
+    let x = s.b.scalar("x", ScalarType::F32);
+    let y = s.b.unary(MapUnary::Exp2, x);
+    let y = s.b.one(OpKind::Fill { value: y }, tile(DType::F32, 8, 16, Role::Row));
+    add("exp2", "scalar", s.store(y));
+    for &op in MapBinary::ALL {
+        let (mut s, x) = filled(DType::F32, DType::F32, 8, 16);
+        let number = s.b.scalar("y", ScalarType::F32);
+        let y = s.b.one(OpKind::Fill { value: number }, tile(DType::F32, 8, 16, Role::Row));
+        let z = s.b.map(op, x, y);
+        add(op.name(), "tile_f32_8x16", s.store(z));
+    }
+    for op in [MapBinary::Mul, MapBinary::Div] {
+        for (name, along) in [("scalar", None), ("rows", Some(Along::Rows)), ("cols", Some(Along::Cols))] {
+            let (mut s, x) = filled(DType::F32, DType::F32, 8, 32);
+            let number = s.b.scalar("y", ScalarType::F32);
+            let y = match along {
+                None => number,
+                Some(along) => {
+                    let len = if along == Along::Rows { 8 } else { 32 };
+                    s.b.one(OpKind::Fill { value: number }, vector(DType::F32, len, along))
+                }
+            };
+            let z = s.b.map(op, x, y);
+            add(op.name(), &format!("tile_f32_8x32_{name}"), s.store(z));
+        }
+    }
+}
+
+fn reduce_samples(out: &mut Vec<Sample>) {
+    let mut add = |op: &OpKind, variant: String, kernel| {
+        out.push(Sample { op: op.name(), variant, shown: Shown::Stored, kernel });
+    };
+    for &along in Along::ALL {
+        for &how in Reduction::ALL {
+            for (rows, running) in [(8, false), (16, true)] {
+                let (mut s, tile) = filled(DType::F32, DType::F32, rows, 32);
+                let (len, number) = (if along == Along::Rows { rows } else { 32 }, s.b.f32(2.0));
+                let ty = vector(DType::F32, len, along);
+                let running = running.then(|| s.b.one(OpKind::Fill { value: number }, ty));
+                let kind = OpKind::Reduce { how, along, tile, running };
+                let r = s.b.one(kind.clone(), ty);
+                let z = s.b.map(MapBinary::Add, tile, r);
+                add(&kind, format!("f32_{rows}x32"), s.store(z));
+            }
+        }
+    }
+    for dtype in [DType::F32, DType::Bf16] {
+        for kind in 0..4 {
+            let (mut s, x) = filled(dtype, dtype, 8, 32);
+            let (a, b) = (s.b.scalar("a", ScalarType::U32), s.b.scalar("b", ScalarType::U32));
+            let fill = s.b.scalar("fill", ScalarType::F32);
+            let kind = match kind {
+                0 => OpKind::KeepFirst { tile: x, along: Along::Cols, keep: a, fill },
+                1 => OpKind::KeepFirst { tile: x, along: Along::Rows, keep: a, fill },
+                lower => OpKind::Triangle { tile: x, lower: lower == 2, row_start: a, col_start: b, fill },
+            };
+            let y = s.b.one(kind.clone(), tile(dtype, 8, 32, Role::Row));
+            add(&kind, format!("{dtype}_8x32"), s.store(y));
+        }
+    }
+}
+
+fn vector_samples(out: &mut Vec<Sample>) {
+    let mut add = |op, variant: String, kernel| {
+        out.push(Sample { op, variant, shown: Shown::Body, kernel });
+    };
+    for (dtype, along, len) in
+        [(DType::F32, Along::Cols, 32), (DType::Bf16, Along::Rows, 8), (DType::F16, Along::Rows, 16)]
+    {
+        let mut s = Small::new(DType::F32, dtype);
+        let at = s.at(Unit::Tiles, 1, 2);
+        let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(dtype, len, along));
+        let v = s.b.convert(v, vector(DType::F32, len, along));
+        let (rows, cols) = if along == Along::Rows { (len, 16) } else { (8, len) };
+        let x = s.b.one(OpKind::Zeros, tile(DType::F32, rows, cols, Role::Row));
+        let x = s.b.map(MapBinary::Add, x, v);
+        add("load_vec", format!("{dtype}_{len}"), s.store(x));
+    }
+    for &dtype in DType::ALL {
+        let mut s = Small::new(DType::F32, dtype);
+        let at = s.at(Unit::Elements, 1, 2);
+        let v = s.b.one(OpKind::LoadScalar { global: s.a, at }, F32);
+        let x = s.b.one(OpKind::Fill { value: v }, tile(DType::F32, 8, 16, Role::Row));
+        add("load_scalar", dtype.to_string(), s.store(x));
+    }
+}
+
+/// `x += i` while below a bound, with a run that is left out and one that is the last.
+fn exit_samples(out: &mut Vec<Sample>) {
+    for counted in [false, true] {
+        let mut s = f32s();
+        let b = &mut s.b;
+        let [n, skip, last] = ["n", "skip", "last"].map(|name| b.scalar(name, ScalarType::U32));
+        let (zero, one) = (b.u32(0), b.u32(1));
+        let carried = [b.kernel.new_value(U32), b.kernel.new_value(U32)];
+        let counter = counted.then(|| b.kernel.new_value(U32));
+        let cond = (!counted).then(|| {
+            let args = [b.kernel.new_value(U32), b.kernel.new_value(U32)];
+            b.open();
+            let goes = b.compare(Compare::Lt, args[0], n);
+            b.close(args.to_vec(), Exit::Yield(vec![goes]))
+        });
+        b.open();
+        let [i, sum] = carried;
+        let next = b.binary(Binary::Add, i, one);
+        let added = b.binary(Binary::Add, sum, counter.unwrap_or(i));
+        for (at, exit) in [(skip, Exit::Continue(vec![next, sum])), (last, Exit::Break(vec![next, added]))] {
+            let cond = b.compare(Compare::Eq, i, at);
+            b.open();
+            let then = b.close(vec![], exit);
+            b.open();
+            let otherwise = b.close(vec![], Exit::Yield(vec![]));
+            b.push(OpKind::If { cond, then, otherwise }, &[]);
+        }
+        let args = counter.into_iter().chain(carried).collect();
+        let body = b.close(args, Exit::Yield(vec![next, added]));
+        let inits = vec![zero, zero];
+        let kind = match cond {
+            Some(cond) => OpKind::While { inits, cond, body },
+            None => OpKind::For { lo: zero, hi: n, step: 1, inits, body },
+        };
+        let op = kind.name();
+        let results = b.push(kind, &[U32, U32]);
+        let row = results[1];
+        out.push(Sample { op, variant: "exits".into(), shown: Shown::Body, kernel: s.prefetched(row) });
+    }
+}
+
+/// The samples of ops on vectors, of element-wise ops, reductions, masks and early exits.
+pub fn rich_samples() -> Vec<Sample> {
+    let mut out = vec![];
+    map_samples(&mut out);
+    reduce_samples(&mut out);
+    vector_samples(&mut out);
+    exit_samples(&mut out);
+    out
+}
+
 /// Every sample, in a fixed order.
 pub fn samples() -> Vec<Sample> {
-    let mut out = vec![];
+    let mut out = rich_samples();
     scalar_samples(&mut out);
     memory_samples(&mut out);
     tile_samples(&mut out);

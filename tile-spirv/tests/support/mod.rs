@@ -5,11 +5,12 @@
 
 use tile_ir::error::Span;
 use tile_ir::ir::{
-    Access, Coord, Dim, Exit, Kernel, LoadForm, Op, OpKind, Order, Param, ParamId, ParamKind, Peers, Region,
-    Unit, ValueId,
+    Access, Coord, Dim, Exit, Kernel, LoadForm, Op, OpKind, Order, Param, ParamId, ParamKind, Peers,
+    Reduction, Region, Unit, ValueId,
 };
+use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Const};
-use tile_ir::types::{DType, Role, ScalarType, TileType, Type};
+use tile_ir::types::{Along, DType, Role, ScalarType, TileType, Type, VectorType};
 use tile_ir::verify::{Verified, verify};
 
 /// `u32` as a type.
@@ -18,6 +19,14 @@ pub const U32: Type = Type::Scalar(ScalarType::U32);
 /// A tile type.
 pub fn tile(dtype: DType, rows: u32, cols: u32, role: Role) -> Type {
     Type::Tile(TileType { dtype, rows, cols, role })
+}
+
+/// `f32` as a type.
+pub const F32: Type = Type::Scalar(ScalarType::F32);
+
+/// A vector type.
+pub fn vector(dtype: DType, len: u32, along: Along) -> Type {
+    Type::Vector(VectorType { dtype, len, along })
 }
 
 /// Builds one kernel; ops go to the innermost open region.
@@ -61,6 +70,11 @@ impl Build {
         results
     }
 
+    /// Appends an op that was built elsewhere.
+    pub fn again(&mut self, op: Op) {
+        self.open.last_mut().expect("a region is open").push(op);
+    }
+
     pub fn one(&mut self, kind: OpKind, ty: Type) -> ValueId {
         self.push(kind, &[ty])[0]
     }
@@ -80,6 +94,40 @@ impl Build {
 
     pub fn compare(&mut self, op: Compare, lhs: ValueId, rhs: ValueId) -> ValueId {
         self.one(OpKind::Compare { op, lhs, rhs }, Type::Scalar(ScalarType::Bool))
+    }
+
+    pub fn f32(&mut self, v: f32) -> ValueId {
+        self.constant(Const::F32(v.to_bits()))
+    }
+
+    pub fn unary(&mut self, op: MapUnary, value: ValueId) -> ValueId {
+        let ty = self.kernel.ty(value);
+        self.one(OpKind::MapUnary { op, value }, ty)
+    }
+
+    pub fn map(&mut self, op: MapBinary, lhs: ValueId, rhs: ValueId) -> ValueId {
+        let ty = self.kernel.ty(lhs);
+        self.one(OpKind::MapBinary { op, lhs, rhs }, ty)
+    }
+
+    /// Reduces a tile to one element per row or column.
+    pub fn reduce(
+        &mut self,
+        how: Reduction,
+        along: Along,
+        tile: ValueId,
+        running: Option<ValueId>,
+    ) -> ValueId {
+        let t = self.kernel.ty(tile).tile().expect("a tile is reduced");
+        let len = match along {
+            Along::Rows => t.rows,
+            Along::Cols => t.cols,
+        };
+        self.one(OpKind::Reduce { how, along, tile, running }, vector(DType::F32, len, along))
+    }
+
+    pub fn convert(&mut self, tile: ValueId, to: Type) -> ValueId {
+        self.one(OpKind::Convert { tile }, to)
     }
 
     pub fn dim(&mut self, global: ParamId, dim: Dim) -> ValueId {
@@ -142,6 +190,30 @@ impl Build {
 /// A coordinate in tiles.
 pub fn tiles_at(at: [ValueId; 4]) -> Coord {
     Coord { batch: Some(at[0]), depth: Some(at[1]), row: at[2], col: at[3], unit: Unit::Tiles }
+}
+
+/// The softmax of the rows of a tensor, one tile wide: columns beyond the last are masked.
+pub fn softmax(dtype: DType, (rows, cols): (u32, u32)) -> Verified {
+    let mut b = Build::new("softmax", &format!("<{dtype}, {rows}, {cols}>"), (8, 1));
+    let c = b.global("c", dtype, Access::Out);
+    let a = b.global("a", dtype, Access::In);
+    let at = b.own_tile(c, (rows, cols), Order::Linear);
+    b.return_outside(c, (rows, cols), at);
+    let x = b.load(a, tiles_at(at), LoadForm::Plain, tile(dtype, rows, cols, Role::Row));
+    let x = b.convert(x, tile(DType::F32, rows, cols, Role::Row));
+    let factor = b.f32(std::f32::consts::LOG2_E);
+    let x = b.map(MapBinary::Mul, x, factor);
+    let (keep, fill) = (b.dim(a, Dim::Cols), b.f32(f32::NEG_INFINITY));
+    let ty = b.kernel.ty(x);
+    let x = b.one(OpKind::KeepFirst { tile: x, along: Along::Cols, keep, fill }, ty);
+    let most = b.reduce(Reduction::Max, Along::Rows, x, None);
+    let x = b.map(MapBinary::Sub, x, most);
+    let x = b.unary(MapUnary::Exp2, x);
+    let sum = b.reduce(Reduction::Sum, Along::Rows, x, None);
+    let x = b.map(MapBinary::Div, x, sum);
+    let x = b.convert(x, tile(dtype, rows, cols, Role::Row));
+    b.push(OpKind::Store { global: c, tile: x, at: tiles_at(at) }, &[]);
+    b.finish()
 }
 
 /// What kind of GEMM to build.

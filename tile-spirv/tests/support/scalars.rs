@@ -71,9 +71,15 @@ impl Show {
         }
     }
 
-    pub fn lower(self) -> (Ready, u32) {
+    /// The module, and how many numbers it shows.
+    pub fn module(self) -> (tile_spirv::Module, u32) {
         let shown = self.shown;
-        (Ready::new(&tile_spirv::lower(&self.b.finish()).expect("lowers")[0]), shown)
+        (tile_spirv::lower(&self.b.finish()).expect("lowers").remove(0), shown)
+    }
+
+    pub fn lower(self) -> (Ready, u32) {
+        let (module, shown) = self.module();
+        (Ready::new(&module), shown)
     }
 }
 

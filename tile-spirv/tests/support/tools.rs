@@ -2,6 +2,7 @@
 //!
 //! *Assumes* `scripts/get-tools` put them into `target/tools` (or `TILE_TOOLS_DIR`). Without them a test is skipped and
 //! says so; with `TILE_REQUIRE_TOOLS=1` their absence is a failure.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +17,11 @@ pub struct Tools {
 
 /// Machine code as far as the tests look at it.
 pub struct Compiled {
+    /// All instructions up to the end of the thread.
+    pub instructions: usize,
+    /// Exponentials and reciprocals of 16 lanes.
+    pub wide_exp: usize,
+    pub wide_inv: usize,
     pub spill: u32,
     pub registers: u32,
     /// Dpas instructions that read a null accumulator.
@@ -90,7 +96,12 @@ impl Tools {
         let number = |key: &str| {
             info.lines().find_map(|l| l.trim().strip_prefix(key)?.strip_prefix(':')?.trim().parse().ok())
         };
+        let list: Vec<&str> = instructions(&asm).into_iter().filter(|l| !l.ends_with(':')).collect();
+        let count = |what: &str| list.iter().filter(|l| l.contains(what)).count();
         Compiled {
+            instructions: list.len(),
+            wide_exp: count("math.exp (16|"),
+            wide_inv: count("math.inv (16|"),
             spill: number("spill_size").unwrap_or(0),
             registers: number("grf_count").expect("the register count"),
             null_dpas: asm.lines().filter(|l| l.contains("dpas") && l.contains("null")).count(),
