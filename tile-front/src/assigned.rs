@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{At, Block, CallOp, Expr, ExprKind, Method, Operand, Stmt};
+use crate::ast::{At, Block, CallOp, Expr, ExprKind, FunctionArg, Method, Operand, Stmt};
 
 /// The names of outer variables that the blocks assign or accumulate into.
 pub fn assigned(blocks: &[&Block]) -> BTreeSet<String> {
@@ -111,6 +111,14 @@ impl Walk {
                 CallOp::OwnTile { snake, .. } => {
                     if let Some(width) = snake {
                         self.expr(width);
+                    }
+                }
+                CallOp::Function(call) => {
+                    for arg in &call.args {
+                        match arg {
+                            FunctionArg::Reference(e) | FunctionArg::Value(e) => self.expr(e),
+                            FunctionArg::Mutable(name) => self.target(&name.to_string()),
+                        }
                     }
                 }
                 CallOp::Fill(value) => self.expr(value),

@@ -343,6 +343,39 @@ pub enum Operand {
     Value(Expr),
 }
 
+/// A generic argument of a call.
+#[derive(Clone, Debug)]
+pub enum GenericArg {
+    /// An element type.
+    Type(DTypeRef),
+    /// A size.
+    Size(SizeRef),
+    /// A switch.
+    Flag(bool),
+}
+
+/// An argument of a device function.
+#[derive(Clone, Debug)]
+pub enum FunctionArg {
+    /// `&x`
+    Reference(Expr),
+    /// `&mut x`
+    Mutable(Ident),
+    /// `x`: a scalar, a tile that moves, or a `gl` parameter.
+    Value(Expr),
+}
+
+/// A call of a device function.
+#[derive(Clone, Debug)]
+pub struct FunctionCall {
+    /// Position in the kernel's `fns(..)`.
+    pub index: usize,
+    /// Generic arguments; none where the arguments fix them.
+    pub generics: Vec<GenericArg>,
+    /// Arguments in order.
+    pub args: Vec<FunctionArg>,
+}
+
 /// A call of an op.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -363,6 +396,8 @@ pub enum CallOp {
     Zeros,
     /// `fill(s)`
     Fill(Expr),
+    /// A call of a device function.
+    Function(FunctionCall),
     /// `load_vec(g, [row, i])`
     LoadVector {
         /// The source.

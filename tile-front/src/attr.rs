@@ -58,6 +58,8 @@ pub struct Attr {
     pub entries: Vec<Entry>,
     /// Derived sizes with their defining expressions, in order.
     pub derives: Vec<(Ident, Expr)>,
+    /// Device functions the kernel calls.
+    pub functions: Vec<Path>,
     /// The crate that generated code names everything through.
     pub krate: Path,
 }
@@ -131,7 +133,7 @@ impl Parse for Entry {
 
 impl Parse for Attr {
     fn parse(input: ParseStream<'_>) -> syn::Result<Attr> {
-        let mut attr = Attr { entries: vec![], derives: vec![], krate: default_crate() };
+        let mut attr = Attr { entries: vec![], derives: vec![], functions: vec![], krate: default_crate() };
         while !input.is_empty() {
             if input.peek(Token![crate]) {
                 input.parse::<Token![crate]>()?;
@@ -158,11 +160,19 @@ impl Parse for Attr {
                             list.parse::<Token![,]>()?;
                         }
                     }
+                } else if key == "fns" {
+                    parenthesized!(list in input);
+                    while !list.is_empty() {
+                        attr.functions.push(list.call(Path::parse_mod_style)?);
+                        if !list.is_empty() {
+                            list.parse::<Token![,]>()?;
+                        }
+                    }
                 } else {
                     return Err(syn::Error::new(
                         key.span(),
                         format!(
-                            "unknown option `{key}`\n  help: the options are `instances(..)`, `derive(..)` and `crate = path`"
+                            "unknown option `{key}`\n  help: the options are `instances(..)`, `derive(..)`, `fns(..)` and `crate = path`"
                         ),
                     ));
                 }
@@ -173,6 +183,22 @@ impl Parse for Attr {
         }
         Ok(attr)
     }
+}
+
+/// Reads the attribute of a device function: nothing, or `crate = path`.
+///
+/// # Errors
+/// What else is there.
+pub fn parse_fn_attr(tokens: TokenStream) -> syn::Result<Path> {
+    let parse = |input: ParseStream<'_>| {
+        if input.is_empty() {
+            return Ok(default_crate());
+        }
+        input.parse::<Token![crate]>()?;
+        input.parse::<Token![=]>()?;
+        input.call(Path::parse_mod_style)
+    };
+    syn::parse::Parser::parse2(parse, tokens)
 }
 
 /// Parses the attribute's tokens; reports what is wrong with them and gives `None` if nothing can be compiled.

@@ -97,7 +97,8 @@ pub fn parse_decl(item: &ItemFn, diags: &mut Diags) -> Decl {
     }
 }
 
-fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
+/// Reads the generic parameters of a kernel or device function.
+pub fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
     let mut out = vec![];
     for param in &item.sig.generics.params {
         match param {
@@ -168,7 +169,8 @@ fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
     out
 }
 
-fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<ParamType> {
+/// Reads the type of a kernel parameter.
+pub fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<ParamType> {
     let help = "a parameter is `&gl<T>`, `&mut gl<T>`, or one of u32, i32, u64, f32, bool";
     let ty = plain(ty);
     if let Type::Reference(r) = ty {

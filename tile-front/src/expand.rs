@@ -38,6 +38,8 @@ pub struct Expansion<'a> {
     pub printer: Printer<'a>,
     /// The instances.
     pub compiled: &'a [Compiled],
+    /// The tokens of the kernel's device functions.
+    pub function_tokens: &'a [TokenStream],
     /// Names of the derived sizes.
     pub derived: &'a [Ident],
 }
@@ -232,7 +234,8 @@ impl Expansion<'_> {
         let mut item = self.item.clone();
         item.attrs.clear();
         item.vis = Visibility::Inherited;
-        quote!(#item).to_string()
+        let functions = self.function_tokens;
+        quote!(#item #(#functions)*).to_string()
     }
 
     fn info(&self, c: &Compiled) -> TokenStream {

@@ -6,22 +6,30 @@
 //! type as written (`rt<A, BM, BK>`), from which `expand` makes the witnesses that rustc must accept.
 //! *Guarantees*: without errors, a kernel that `tile_ir::verify` can check. *Not here*: calls (`infer_call`).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{Block, DTypeRef, Decl, Expr, ExprKind, ParamType, SizeRef, Stmt, TypeRef};
+use crate::ast::{
+    Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, ParamType, SizeRef, Stmt, TypeRef,
+};
 use crate::diag::Diags;
-use crate::instance::Binding;
+use crate::function::{Function, FunctionParam};
+use crate::instance::{Binding, Value};
 use crate::value::{Ends, SymTile, SymType, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id};
 use tile_ir::error::{Code, Span};
 use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
 use tile_ir::scalar::{Binary, Const, Unary, casts};
-use tile_ir::types::{ScalarType, TileType, Type, VectorType};
+use tile_ir::types::{DType, ScalarType, TileType, Type, VectorType};
 
 /// Infers one instance.
 pub struct Infer<'a> {
-    pub(crate) binding: &'a Binding,
+    pub(crate) binding: Cow<'a, Binding>,
+    /// Device functions the kernel may call.
+    pub(crate) functions: &'a [Function],
+    /// How many device functions the walk is inside of.
+    pub(crate) depth: u32,
     pub(crate) kernel: Kernel,
     pub(crate) diags: Diags,
     pub(crate) spans: Vec<TokenSpan>,
@@ -55,28 +63,8 @@ pub struct Inferred {
 }
 
 /// Types the body of one instance and builds its IR.
-pub fn infer(decl: &Decl, binding: &Binding) -> Inferred {
-    let kernel = Kernel {
-        name: decl.name.to_string(),
-        instance: binding.name.clone(),
-        params: vec![],
-        subgroups: binding.subgroups,
-        unowned_stores: decl.is_unsafe,
-        values: vec![],
-        body: Region { args: vec![], ops: vec![], exit: Exit::Return },
-    };
-    let mut this = Infer {
-        binding,
-        kernel,
-        diags: Diags::default(),
-        spans: vec![],
-        witnesses: BTreeMap::new(),
-        scalar_maps: BTreeSet::new(),
-        global_types: BTreeMap::new(),
-        vars: vec![],
-        ops: vec![vec![]],
-        loops: vec![],
-    };
+pub fn infer(decl: &Decl, functions: &[Function], binding: &Binding) -> Inferred {
+    let mut this = Infer::new(decl, functions, binding);
     this.declare_params(decl);
     this.block(&decl.body, Want::Any);
     this.kernel.body.ops = this.ops.pop().unwrap_or_default();
@@ -86,6 +74,80 @@ pub fn infer(decl: &Decl, binding: &Binding) -> Inferred {
         spans: this.spans,
         witnesses: this.witnesses,
         scalar_maps: this.scalar_maps,
+    }
+}
+
+/// Learns which methods of a device function work on scalars, by walking it once for each value of its switches
+/// with stand-ins for its other generics; the kinds of values do not depend on them. Errors do not count here: they
+/// are reported where the function is used.
+pub fn infer_sample(function: &Function) -> BTreeSet<u32> {
+    let mut out = BTreeSet::new();
+    for flag in [false, true] {
+        let values = function.generics.iter().map(|g| {
+            let value = match g.kind {
+                GenericKind::Type(Bound::MmaInput) => Value::Type(DType::Bf16),
+                GenericKind::Type(Bound::Element) => Value::Type(DType::F32),
+                GenericKind::Size => Value::Size(16),
+                GenericKind::Flag => Value::Flag(flag),
+            };
+            (g.name.clone(), value)
+        });
+        let span = function.name.span();
+        let name = function.name.to_string();
+        let binding =
+            Binding { values: values.collect(), listed: vec![], name: name.clone(), subgroups: (1, 1), span };
+        let decl = Decl {
+            name: function.name.clone(),
+            is_unsafe: false,
+            generics: function.generics.clone(),
+            params: vec![],
+            body: Block::default(),
+            exprs: 0,
+        };
+        let mut this = Infer::new(&decl, &[], &binding);
+        for (name, param) in &function.params {
+            let val = match param {
+                FunctionParam::Scalar(s) => Val::Scalar(this.kernel.new_value(Type::Scalar(*s)), *s),
+                FunctionParam::Global(_) => Val::Global(ParamId(0)),
+                FunctionParam::Registers(ty, _) => {
+                    this.declare_broken(name, Some(ty));
+                    continue;
+                }
+            };
+            this.vars.push(Var { name: name.clone(), val });
+        }
+        this.block(&function.body, Want::Any);
+        out.extend(this.scalar_maps);
+    }
+    out
+}
+
+impl<'a> Infer<'a> {
+    /// Starts a walk.
+    fn new(decl: &Decl, functions: &'a [Function], binding: &'a Binding) -> Infer<'a> {
+        let kernel = Kernel {
+            name: decl.name.to_string(),
+            instance: binding.name.clone(),
+            params: vec![],
+            subgroups: binding.subgroups,
+            unowned_stores: decl.is_unsafe,
+            values: vec![],
+            body: Region { args: vec![], ops: vec![], exit: Exit::Return },
+        };
+        Infer {
+            binding: Cow::Borrowed(binding),
+            functions,
+            depth: 0,
+            kernel,
+            diags: Diags::default(),
+            spans: vec![],
+            witnesses: BTreeMap::new(),
+            scalar_maps: BTreeSet::new(),
+            global_types: BTreeMap::new(),
+            vars: vec![],
+            ops: vec![vec![]],
+            loops: vec![],
+        }
     }
 }
 
@@ -196,6 +258,13 @@ impl Infer<'_> {
     /// Walks a block in a scope of its own; says how it ends.
     pub(crate) fn block(&mut self, block: &Block, want: Want<'_>) -> (Option<Val>, Ends) {
         let depth = self.vars.len();
+        let out = self.block_keeping(block, want);
+        self.vars.truncate(depth);
+        out
+    }
+
+    /// Walks a block and leaves its variables in scope.
+    pub(crate) fn block_keeping(&mut self, block: &Block, want: Want<'_>) -> (Option<Val>, Ends) {
         let mut ends = Ends::No;
         for stmt in &block.stmts {
             if ends != Ends::No {
@@ -213,7 +282,6 @@ impl Infer<'_> {
             },
             Some(_) | None => Some(Val::Unit),
         };
-        self.vars.truncate(depth);
         (val, ends)
     }
 
@@ -258,6 +326,13 @@ impl Infer<'_> {
             }
         }
         Ends::No
+    }
+
+    /// Keeps the predicted type of a `let` of the kernel itself; a device function is checked where it stands.
+    fn witness(&mut self, value: &Expr, ty: SymType) {
+        if self.depth == 0 {
+            self.witnesses.insert(value.id, ty);
+        }
     }
 
     fn declare_broken(&mut self, name: &Ident, ty: Option<&TypeRef>) {
@@ -330,11 +405,11 @@ impl Infer<'_> {
             None => {
                 let val = self.expr(value, Want::Any)?;
                 match &val {
-                    Val::Scalar(_, s) => drop(self.witnesses.insert(value.id, SymType::Scalar(*s))),
-                    Val::Tile(_, t) => drop(self.witnesses.insert(value.id, SymType::Tile(t.clone()))),
-                    Val::Vector(_, v) => drop(self.witnesses.insert(value.id, SymType::Vector(v.clone()))),
+                    Val::Scalar(_, s) => self.witness(value, SymType::Scalar(*s)),
+                    Val::Tile(_, t) => self.witness(value, SymType::Tile(t.clone())),
+                    Val::Vector(_, v) => self.witness(value, SymType::Vector(v.clone())),
                     Val::Own(o) => {
-                        self.witnesses.insert(value.id, SymType::Own(o.rows.clone(), o.cols.clone()));
+                        self.witness(value, SymType::Own(o.rows.clone(), o.cols.clone()));
                     }
                     Val::Int(_) => {
                         return self.error(
@@ -673,7 +748,7 @@ impl Infer<'_> {
     }
 
     /// Checks that a value is a tile of this type.
-    fn tile_as(&mut self, val: Val, want: &SymTile, span: TokenSpan) -> Option<Val> {
+    pub(crate) fn tile_as(&mut self, val: Val, want: &SymTile, span: TokenSpan) -> Option<Val> {
         let found = self.type_of(&val);
         let wanted = self.concrete(want).map(Type::Tile);
         if found.is_some() && found == wanted {
@@ -692,7 +767,7 @@ impl Infer<'_> {
     }
 
     /// Checks that a value is a vector of this type.
-    fn vector_as(&mut self, val: Val, want: &SymVector, span: TokenSpan) -> Option<Val> {
+    pub(crate) fn vector_as(&mut self, val: Val, want: &SymVector, span: TokenSpan) -> Option<Val> {
         let found = self.type_of(&val);
         let wanted = self.concrete_vector(want).map(Type::Vector);
         if found.is_some() && found == wanted {

@@ -95,6 +95,7 @@ impl Infer<'_> {
         let span = call.name.span();
         match &call.op {
             CallOp::Zeros => self.source(want, &call.name, OpKind::Zeros),
+            CallOp::Function(function) => self.call_function(function, e),
             CallOp::Fill(value) => {
                 let val = self.expr(value, Want::Scalar(ScalarType::F32))?;
                 let value = self.scalar(val, ScalarType::F32, value.span)?;

@@ -123,6 +123,13 @@ impl Infer<'_> {
         }
     }
 
+    /// Remembers a method of the kernel itself that works on a scalar.
+    fn note_scalar(&mut self, e: &Expr) {
+        if self.depth == 0 {
+            self.scalar_maps.insert(e.id);
+        }
+    }
+
     fn value_of(&self, val: &Val) -> Option<ValueId> {
         crate::value::value_id(val)
     }
@@ -183,7 +190,7 @@ impl Infer<'_> {
             | MapUnary::Sqrt
             | MapUnary::Recip
             | MapUnary::Tanh => {
-                self.scalar_maps.insert(e.id);
+                self.note_scalar(e);
                 Some(Val::Scalar(self.emit_scalar(OpKind::MapUnary { op, value }, F32, e.span), F32))
             }
             MapUnary::Relu
@@ -225,7 +232,7 @@ impl Infer<'_> {
         if !op.takes(ty) {
             return self.error(Code::Mismatch, e.span, format!("`{}` is not defined on {ty}", op.name()), "");
         }
-        self.scalar_maps.insert(e.id);
+        self.note_scalar(e);
         Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op, lhs, rhs }, ty, e.span), ty))
     }
 }

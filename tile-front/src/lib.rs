@@ -17,9 +17,11 @@ mod by_name;
 mod decl;
 mod diag;
 mod expand;
+mod function;
 mod infer;
 mod infer_call;
 mod infer_control;
+mod infer_function;
 mod infer_map;
 mod instance;
 mod parse;
@@ -32,13 +34,14 @@ pub use parse_call::{METHODS, OPS};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::ItemFn;
 
 use crate::ast::Decl;
 use crate::attr::Attr;
 use crate::diag::{Diag, Diags};
+use crate::function::Function;
 use crate::value::SymType;
 use tile_ir::error::{Code, Diagnostic};
 
@@ -51,10 +54,50 @@ struct Pipeline {
     compiled: Vec<Compiled>,
     witnesses: BTreeMap<u32, SymType>,
     scalar_maps: BTreeSet<u32>,
+    functions: Vec<Function>,
 }
 
 /// Expands `#[tile_kernel(attr)] item`.
+///
+/// A kernel that lists device functions is expanded in steps: the first asks the macro beside the first function for
+/// its tokens, which come back through [`tile_kernel_collect`]; the last step has them all.
 pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
+    if let Ok(parsed) = syn::parse2::<Attr>(attr.clone())
+        && let Some(first) = parsed.functions.first()
+    {
+        let krate = &parsed.krate;
+        return quote! { #first::__tokens! { #krate::__private::tile_kernel_collect, { #attr } { #item } } };
+    }
+    expand_kernel(attr, item, &[])
+}
+
+/// Goes on with the expansion of a kernel that lists device functions: the input is the attribute, the kernel and
+/// the functions collected so far, each in braces.
+pub fn tile_kernel_collect(input: TokenStream) -> TokenStream {
+    let mut groups = input.into_iter().filter_map(|t| match t {
+        TokenTree::Group(g) => Some(g.stream()),
+        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    });
+    let (Some(attr), Some(item)) = (groups.next(), groups.next()) else { return TokenStream::new() };
+    let functions: Vec<TokenStream> = groups.collect();
+    if let Ok(parsed) = syn::parse2::<Attr>(attr.clone())
+        && let Some(next) = parsed.functions.get(functions.len())
+    {
+        let krate = &parsed.krate;
+        return quote! {
+            #next::__tokens! { #krate::__private::tile_kernel_collect, { #attr } { #item } #({ #functions })* }
+        };
+    }
+    expand_kernel(attr, item, &functions)
+}
+
+/// Expands `#[tile_fn(attr)] item`.
+pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
+    function::tile_fn(attr, item)
+}
+
+/// Expands a kernel whose device functions are known.
+fn expand_kernel(attr: TokenStream, item: TokenStream, functions: &[TokenStream]) -> TokenStream {
     if let Some(span) = parse::too_deep(&item).or_else(|| parse::too_deep(&attr)) {
         let mut diags = Diags::default();
         diags.push(
@@ -85,7 +128,7 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
             return quote! { #errors #item };
         }
     };
-    let (pipeline, diags) = compile(attr.clone(), &parsed);
+    let (pipeline, diags) = compile(attr.clone(), &parsed, functions);
     let krate = pipeline.attr.as_ref().map_or_else(attr::default_crate, |a| a.krate.clone());
     let private = quote!(#krate::__private);
     let derived: Vec<_> =
@@ -98,13 +141,20 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
             private: &private,
             witnesses: &pipeline.witnesses,
             scalar_maps: &pipeline.scalar_maps,
+            functions: &pipeline.functions,
         },
+        function_tokens: functions,
         compiled: if diags.is_empty() { &pipeline.compiled } else { &[] },
         derived: &derived,
     };
     if diags.is_empty() {
         let (kept, module) = (expand::keep_item(&parsed), expansion.module());
-        return quote! { #kept #module };
+        let paths = pipeline.attr.iter().flat_map(|a| &a.functions);
+        let uses = paths.zip(&pipeline.functions).map(|(path, f)| {
+            let alias = &f.alias;
+            quote! { #[doc(hidden)] #[allow(unused_imports)] use #path as #alias; }
+        });
+        return quote! { #kept #(#uses)* #module };
     }
     // Each mistake is reported once, here: rustc judges neither copy of a body that has errors, and what calls
     // the kernel's launchers still finds them.
@@ -123,17 +173,27 @@ pub fn compile_source(attr: &str, source: &str) -> Result<Vec<Compiled>, Vec<Str
     if parse::too_deep(&source).is_some() {
         return Err(vec!["brackets or operators nest too deep for a kernel".into()]);
     }
-    let item = syn::parse2::<ItemFn>(source).map_err(|e| vec![e.to_string()])?;
-    let (pipeline, diags) = compile(tokens(attr)?, &item);
+    // The kernel, then its device functions.
+    let file = syn::parse2::<syn::File>(source).map_err(|e| vec![e.to_string()])?;
+    let mut items = file.items.into_iter();
+    let Some(syn::Item::Fn(item)) = items.next() else {
+        return Err(vec!["the source is not a function".into()]);
+    };
+    let functions: Vec<TokenStream> = items.map(|i| quote!(#i)).collect();
+    let (pipeline, diags) = compile(tokens(attr)?, &item, &functions);
     if diags.is_empty() { Ok(pipeline.compiled) } else { Err(diags.list().iter().map(Diag::text).collect()) }
 }
 
 /// Runs the stages; each collects all its errors, and the next runs only on a clean result.
-fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
+fn compile(attr: TokenStream, item: &ItemFn, listed: &[TokenStream]) -> (Pipeline, Diags) {
     let mut diags = Diags::default();
     let attr = attr::parse_attr(attr, &mut diags);
     let mut decl = decl::parse_decl(item, &mut diags);
+    let paths = attr.as_ref().map(|a| a.functions.as_slice()).unwrap_or_default();
+    let functions = function::parse_listed(&decl, paths, listed, &mut diags);
+    let names: Vec<_> = functions.iter().map(|f| f.name.clone()).collect();
     let mut parser = parse::Parser::new(&decl.generics, &mut diags);
+    parser.functions = &names;
     parser.is_unsafe = decl.is_unsafe;
     let body = parser.block(&item.block);
     decl.exprs = parser.exprs;
@@ -143,10 +203,10 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
     let mut witnesses = BTreeMap::new();
     let mut scalar_maps = BTreeSet::new();
     if !diags.is_empty() {
-        return (Pipeline { decl, attr, compiled, witnesses, scalar_maps }, diags);
+        return (Pipeline { decl, attr, compiled, witnesses, scalar_maps, functions }, diags);
     }
     for binding in bindings {
-        let inferred = infer::infer(&decl, &binding);
+        let inferred = infer::infer(&decl, &functions, &binding);
         for (id, sym) in inferred.witnesses {
             witnesses.entry(id).or_insert(sym);
         }
@@ -180,5 +240,5 @@ fn compile(attr: TokenStream, item: &ItemFn) -> (Pipeline, Diags) {
             },
         }
     }
-    (Pipeline { decl, attr, compiled, witnesses, scalar_maps }, diags)
+    (Pipeline { decl, attr, compiled, witnesses, scalar_maps, functions }, diags)
 }

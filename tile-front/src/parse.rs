@@ -66,13 +66,17 @@ pub struct Parser<'a> {
     pub exprs: u32,
     /// True in an `unsafe fn`, where `unsafe` blocks are plain blocks.
     pub is_unsafe: bool,
+    /// True in a device function, which ends at its end.
+    pub in_function: bool,
+    /// Names of the device functions the kernel may call.
+    pub functions: &'a [Ident],
     depth: u32,
 }
 
 impl<'a> Parser<'a> {
     /// Makes a parser.
     pub fn new(generics: &'a [GenericParam], diags: &'a mut Diags) -> Parser<'a> {
-        Parser { generics, diags, exprs: 0, is_unsafe: false, depth: 0 }
+        Parser { generics, diags, exprs: 0, is_unsafe: false, in_function: false, functions: &[], depth: 0 }
     }
 
     /// Makes an expression with a number of its own.
@@ -180,6 +184,11 @@ impl<'a> Parser<'a> {
                 Some(Stmt::Assign { name, op: compound(&b.op), value })
             }
             SynExpr::ForLoop(f) => self.for_loop(f),
+            SynExpr::Return(r) if self.in_function => self.refuse(
+                r.return_token.span(),
+                "`return` in a device function",
+                "let the last expression be its value",
+            ),
             SynExpr::Return(r) => {
                 if let Some(value) = &r.expr {
                     return self.refuse(

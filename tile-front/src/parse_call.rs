@@ -8,7 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Expr as SynExpr, ExprCall, ExprMethodCall, GenericArgument, PathArguments, Token};
 
-use crate::ast::{At, Call, CallOp, Expr, ExprKind, Method, Operand};
+use crate::ast::{At, Call, CallOp, Expr, ExprKind, FunctionArg, FunctionCall, GenericArg, Method, Operand};
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
 use tile_ir::error::Code;
@@ -123,6 +123,9 @@ impl Parser<'_> {
         };
         let name = path_name(&p.path)?.clone();
         let text = name.to_string();
+        if let Some(index) = self.functions.iter().position(|f| *f == text) {
+            return self.function(c, p, index);
+        }
         let Some((_, form)) = OPS.iter().find(|(n, _)| *n == text) else {
             let help = match nearest(&text, OPS) {
                 // `f32::max(x, y)`
@@ -132,7 +135,7 @@ impl Parser<'_> {
                 Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
                 None => {
                     let all: Vec<&str> = OPS.iter().map(|(n, _)| *n).collect();
-                    format!("the ops are {}", all.join(", "))
+                    format!("the ops are {}; device functions are listed in `fns(..)`", all.join(", "))
                 }
             };
             self.diags.push(
@@ -154,6 +157,63 @@ impl Parser<'_> {
         });
         let (borrows, parens) = (borrows.collect(), c.paren_token.span.join());
         Some(self.expr(name.span(), ExprKind::Call(Box::new(Call { name, op, borrows, parens }))))
+    }
+
+    fn function(&mut self, c: &ExprCall, p: &syn::ExprPath, index: usize) -> Option<Expr> {
+        let name = path_name(&p.path)?.clone();
+        let written: Vec<&GenericArgument> = match p.path.segments.last().map(|s| &s.arguments) {
+            Some(PathArguments::AngleBracketed(a)) => a.args.iter().collect(),
+            _ => vec![],
+        };
+        let mut generics = vec![];
+        for arg in written {
+            let flag = match arg {
+                GenericArgument::Const(SynExpr::Lit(l)) => match &l.lit {
+                    syn::Lit::Bool(b) => Some(b.value),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let is_type = match arg {
+                GenericArgument::Type(syn::Type::Path(t)) => t.path.get_ident().is_some_and(|i| {
+                    tile_ir::types::DType::from_name(&i.to_string()).is_some()
+                        || matches!(self.generic(i), Some(crate::ast::GenericKind::Type(_)))
+                }),
+                _ => false,
+            };
+            generics.push(match (flag, arg) {
+                (Some(b), _) => GenericArg::Flag(b),
+                (None, GenericArgument::Type(ty)) if is_type => {
+                    GenericArg::Type(parse_dtype(ty, self.generics, self.diags)?)
+                }
+                (None, other) => GenericArg::Size(parse_size(other, self.generics, self.diags)?),
+            });
+        }
+        let mut args = vec![];
+        for arg in &c.args {
+            args.push(match strip(arg) {
+                SynExpr::Reference(r) if r.mutability.is_some() => {
+                    let target = match strip(&r.expr) {
+                        SynExpr::Path(p) => p.path.get_ident().cloned(),
+                        _ => None,
+                    };
+                    let Some(target) = target else {
+                        return self.arguments(
+                            r.and_token.span(),
+                            "f(&mut x)",
+                            "what is changed is a variable",
+                        );
+                    };
+                    FunctionArg::Mutable(target)
+                }
+                SynExpr::Reference(r) => FunctionArg::Reference(self.parse_expr(&r.expr)?),
+                other => FunctionArg::Value(self.parse_expr(other)?),
+            });
+        }
+        let call = FunctionCall { index, generics, args };
+        let parens = c.paren_token.span.join();
+        let call = Call { name: name.clone(), op: CallOp::Function(call), borrows: vec![], parens };
+        Some(self.expr(name.span(), ExprKind::Call(Box::new(call))))
     }
 
     fn call_op(

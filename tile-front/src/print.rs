@@ -11,9 +11,10 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree
 use quote::{quote, quote_spanned};
 
 use crate::ast::{
-    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, Method, Operand, SizeExpr, SizeRef, Stmt, TileRef,
-    TypeRef,
+    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, FunctionArg, GenericArg, Method, Operand, SizeExpr,
+    SizeRef, Stmt, TileRef, TypeRef,
 };
+use crate::function::Function;
 use crate::value::SymType;
 use tile_ir::ir::Peers;
 use tile_ir::scalar::{Binary, Unary};
@@ -27,6 +28,8 @@ pub struct Printer<'a> {
     pub witnesses: &'a BTreeMap<u32, SymType>,
     /// Element-wise methods whose receiver is a scalar, by expression id.
     pub scalar_maps: &'a BTreeSet<u32>,
+    /// Device functions the kernel may call.
+    pub functions: &'a [Function],
 }
 
 /// The tokens in parentheses that stand where the user's did, so that rustc sees a call end where it ends.
@@ -132,6 +135,21 @@ impl Printer<'_> {
         }
     }
 
+    /// A type as written on a `let`.
+    pub fn written(&self, ty: &TypeRef) -> TokenStream {
+        match ty {
+            TypeRef::Scalar(s, span) => scalar_path(*s, *span),
+            TypeRef::Tile(t) => self.tile(t),
+            TypeRef::Vector(v) => {
+                let (rv, private) = (ident("rv", v.span), self.at_token(v.span));
+                let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
+                let along = ident(v.along.name(), v.along_span);
+                quote! { #private::#rv<#dtype, #len, #private::#along> }
+            }
+            TypeRef::Own(rows, cols, span) => self.sym(&SymType::Own(rows.clone(), cols.clone()), *span),
+        }
+    }
+
     /// Prints a block with its braces.
     pub fn block(&self, block: &Block) -> TokenStream {
         let stmts = block.stmts.iter().map(|s| self.stmt(s));
@@ -143,20 +161,7 @@ impl Printer<'_> {
         match stmt {
             // Every variable is `mut` here: whether it may be is for the user's own copy to say, once.
             Stmt::Let { name, ty, value, .. } => {
-                let written = match ty {
-                    None => None,
-                    Some(TypeRef::Scalar(s, span)) => Some(scalar_path(*s, *span)),
-                    Some(TypeRef::Tile(t)) => Some(self.tile(t)),
-                    Some(TypeRef::Vector(v)) => {
-                        let (rv, private) = (ident("rv", v.span), self.at_token(v.span));
-                        let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
-                        let along = ident(v.along.name(), v.along_span);
-                        Some(quote! { #private::#rv<#dtype, #len, #private::#along> })
-                    }
-                    Some(TypeRef::Own(rows, cols, span)) => {
-                        Some(self.sym(&SymType::Own(rows.clone(), cols.clone()), *span))
-                    }
-                };
+                let written = ty.as_ref().map(|t| self.written(t));
                 let written = written.map(|t| quote!(: #t));
                 let witness = self.witnesses.get(&value.id).map(|sym| {
                     let span = name.span();
@@ -372,6 +377,25 @@ impl Printer<'_> {
                 };
                 let path = quote_spanned! { span => #private::ops::place::own_tile_in::<#rows, #cols> };
                 (path, quote!(#cx, #global, #order))
+            }
+            CallOp::Function(function) => {
+                let cx = context();
+                let alias = self.functions.get(function.index).map(|f| ident(&f.alias.to_string(), span));
+                let generics = function.generics.iter().map(|g| match g {
+                    GenericArg::Type(d) => self.dtype(d),
+                    GenericArg::Size(s) => self.size(s),
+                    GenericArg::Flag(b) => quote!(#b),
+                });
+                let generics = (!function.generics.is_empty()).then(|| quote!(::<#(#generics),*>));
+                let args = function.args.iter().map(|a| match a {
+                    FunctionArg::Reference(e) => {
+                        let e = self.expr(e);
+                        quote_spanned!(span => &#e)
+                    }
+                    FunctionArg::Mutable(name) => quote_spanned!(span => &mut #name),
+                    FunctionArg::Value(e) => self.expr(e),
+                });
+                (quote_spanned! { span => super::#alias::body #generics }, quote!(#cx, #(#args),*))
             }
             CallOp::Fill(value) => {
                 (quote_spanned! { span => #private::ops::source::#name }, self.expr(value))

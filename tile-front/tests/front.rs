@@ -353,3 +353,48 @@ fn rules_of_maps_and_vectors_refuse() {
     refused(&own("let w = x.add(x);"), "T014");
     refused(&own("let w = load_scalar(c, [0, 0]);"), "T028");
 }
+
+const FUNCTION: &str = "fn ep<T: Element, const M: usize, const N: usize>(x: &rt<f32, M, N, Acc>, g: &gl<T>, s: f32, n: &mut rt<f32, M, N, Acc>) -> rt<f32, M, N, Acc> { \
+    let w: rv<T, N, PerCol> = load_vec(g, [0, 0]); *n_; x.add_col(&w.to::<f32>()).scale(s.abs()) }";
+
+#[test]
+fn device_functions_are_inlined_with_the_callers_types() {
+    let function = FUNCTION
+        .replace("*n_;", "for k in 0..3u32 { if k == 2 { break; } mma_like_free(); }")
+        .replace("mma_like_free();", "");
+    let kernel = |call: &str| {
+        format!(
+            "fn k<A: MmaInput, const P: usize>(c: &mut gl<f32>, a: &gl<A>) {{ let at = own_tile::<P, 16>(c, Linear); \
+             let mut acc: rt<f32, P, 16, Acc> = zeros(); let mut other: rt<f32, P, 16, Acc> = zeros(); {call} store(c, &acc, at); }} {function}"
+        )
+    };
+    let attr = "fns(crate::deep::ep), instances(<bf16, 16; subgroups = (1, 1)>)";
+    let compiled = compile(attr, &kernel("acc = ep(&acc, a, -2.0, &mut other);"))
+        .unwrap_or_else(|e| panic!("{}", e.join("\n")));
+    let ir = compiled[0].kernel.kernel().to_string();
+    assert!(
+        ir.contains("load_vec @1") && ir.contains("rv<bf16, 16, PerCol>") && ir.contains("break"),
+        "{ir}"
+    );
+    let fails = |call: &str, code: &str| match compile(attr, &kernel(call)) {
+        Ok(_) => panic!("accepted: {call}"),
+        Err(m) => assert!(m.join("\n").contains(code), "expected {code}: {}", m.join("\n")),
+    };
+    fails("acc = ep(&acc, a, -2.0, &other);", "T015");
+    fails("acc = ep(&acc, c, -2.0, &mut other);", "T028");
+    fails("acc = ep(&acc, a, 2u32, &mut other);", "T016");
+    fails("let y: rt<f32, 32, 16, Acc> = zeros(); acc = ep(&y, a, 1.0, &mut other);", "T016");
+    fails("acc = ep(&acc, a);", "T015");
+    fails("acc = ep::<16, 16>(&acc, a, 1.0, &mut other);", "T003");
+    fails("acc = ep2(&acc, a, 1.0, &mut other);", "T014");
+    assert!(
+        tile_front::tile_fn(TokenStream::new(), "fn f(x: u32) -> u32 { return x; }".parse().expect("tokens"))
+            .to_string()
+            .contains("T010")
+    );
+    assert!(
+        tile_front::tile_fn(TokenStream::new(), "fn f(x: Vec<u32>) {}".parse().expect("tokens"))
+            .to_string()
+            .contains("T005")
+    );
+}

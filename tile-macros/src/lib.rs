@@ -68,3 +68,58 @@ use proc_macro::TokenStream;
 pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     tile_front::tile_kernel(attr.into(), item.into()).into()
 }
+
+/// Makes a device function: one that kernels call, in this crate and in others.
+///
+/// A kernel lists the functions it calls in `fns(..)`, by path, and they are inlined into its device code. A function
+/// is generic over element types, sizes and switches, which its arguments fix; it takes tiles and vectors by value,
+/// `&` or `&mut`, scalars, and `&gl<T>`, and gives the value of its last expression.
+///
+/// ```
+/// use tile_std::prelude::*;
+///
+/// #[tile_fn]
+/// pub fn bias_relu<const M: usize, const N: usize>(
+///     x: &rt<f32, M, N, Acc>, bias: &rv<f32, N, PerCol>,
+/// ) -> rt<f32, M, N, Acc> {
+///     x.add_col(bias).relu()
+/// }
+///
+/// #[tile_kernel(fns(bias_relu), instances(<bf16, 16, 32, 16; subgroups = (1, 1)>))]
+/// pub fn linear<A: MmaInput, const BM: usize, const BN: usize, const BK: usize>(
+///     c: &mut gl<f32>, a: &gl<A>, b: &gl<A>, bias: &gl<f32>,
+/// ) {
+///     let at = own_tile::<BM, BN>(c, Linear);
+///     let mut acc: rt<f32, BM, BN, Acc> = zeros();
+///     for k in 0..a.col_tiles(BK) {
+///         let x: rt<A, BM, BK> = load(a, [at.row(), k]);
+///         let y: rt<A, BK, BN, Vnni> = load_transform(b, [k, at.col()]);
+///         mma_AB(&mut acc, &x, &y);
+///     }
+///     let v: rv<f32, BN, PerCol> = load_vec(bias, [0, at.col()]);
+///     store(c, &bias_relu(&acc, &v), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let a = Tensor::from_fn([1, 1, 4, 3], |_, _, r, c| bf16::from_f32(r as f32 - c as f32))?;
+///     let b = Tensor::from_fn([1, 1, 3, 2], |_, _, r, c| bf16::from_f32((r + c) as f32))?;
+///     let bias = Tensor::from_slice(1, 2, &[1.0f32, -2.0])?;
+///     let mut c = Tensor::<f32>::zeros(4, 2)?;
+///     linear::launch::<bf16, 16, 32, 16>(&Device::host(), &mut c, &a, &b, &bias)?;
+///     assert_eq!(c.to_vec(), [0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 5.0, 8.0]);
+///     Ok(())
+/// }
+/// ```
+///
+/// Functions do not call each other, and end at their end (no `return`). Option: `crate = path`, as for kernels.
+#[proc_macro_attribute]
+pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
+    tile_front::tile_fn(attr.into(), item.into()).into()
+}
+
+/// Goes on with the expansion of a kernel that lists device functions. Not an interface.
+#[doc(hidden)]
+#[proc_macro]
+pub fn tile_kernel_collect(input: TokenStream) -> TokenStream {
+    tile_front::tile_kernel_collect(input.into()).into()
+}

@@ -20,12 +20,13 @@
 
 extern crate self as tile_std;
 
+pub mod functions;
 pub mod kernels;
 pub mod ops;
 
 pub use ops::gemm::{GemmError, GemmOptions, gemm, gemm_into};
 pub use tile_lang::prelude::{bf16, f16};
-pub use tile_macros::tile_kernel;
+pub use tile_macros::{tile_fn, tile_kernel};
 pub use tile_runtime::{
     Device, DeviceError, Generic, InstanceInfo, KernelInfo, LaunchError, LaunchOptions, ModuleInfo, Report,
     Shape, Tensor, TensorError, View, ViewMut, Why,
@@ -34,7 +35,8 @@ pub use tile_runtime::{
 /// Everything a kernel author and a caller of kernels write.
 pub mod prelude {
     pub use crate::{
-        Device, LaunchError, LaunchOptions, Report, Shape, Tensor, TensorError, View, ViewMut, tile_kernel,
+        Device, LaunchError, LaunchOptions, Report, Shape, Tensor, TensorError, View, ViewMut, tile_fn,
+        tile_kernel,
     };
     pub use tile_lang::prelude::*;
 }
@@ -52,6 +54,7 @@ pub mod __private {
         f16, rt, rv,
     };
     pub use tile_lang::{ops, scalar, witness};
+    pub use tile_macros::tile_kernel_collect;
     pub use tile_runtime::{
         DType, Device, Generic, GridInfo, InstanceInfo, KernelInfo, LaunchArg, LaunchError, LaunchOptions,
         ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View, ViewMut, launch,

@@ -1,0 +1,307 @@
+//! Owns device functions: `#[tile_fn]`, their declaration, and what the attribute emits for them.
+//!
+//! A device function is inlined into the kernels that list it in `fns(..)`. Its tokens travel to other modules and
+//! crates in a macro that stands beside it (`NAME::__tokens!`), which hands them to the kernel's attribute; its
+//! executable copy stands there too (`NAME::body`), so that a kernel's executable copy calls it by an absolute path.
+//! *Guarantees*: a [`Function`] has only parameters of the language and calls only ops. *Not here*: inlining
+//! (`infer_function`).
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::spanned::Spanned;
+use syn::{FnArg, ItemFn, Pat, ReturnType, Safety, Type};
+
+use crate::ast::{Block, DTypeRef, Decl, GenericKind, GenericParam, TypeRef};
+use crate::decl::{parse_generics, parse_param_type, parse_type};
+use crate::diag::Diags;
+use crate::expand::keep_item;
+use crate::infer::infer_sample;
+use crate::parse::{Parser, too_deep};
+use crate::print::{Printer, context, parens, scalar_path};
+use tile_ir::error::Code;
+use tile_ir::types::ScalarType;
+
+/// How a tile or vector is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// `x: rt<..>`
+    Value,
+    /// `x: &rt<..>`
+    Reference,
+    /// `x: &mut rt<..>`
+    Mutable,
+}
+
+/// The type of a parameter of a device function.
+#[derive(Clone, Debug)]
+pub enum FunctionParam {
+    /// A tile or vector.
+    Registers(TypeRef, Pass),
+    /// A scalar.
+    Scalar(ScalarType),
+    /// `&gl<T>`
+    Global(DTypeRef),
+}
+
+/// A device function as declared.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: Ident,
+    /// What a kernel's expansion calls its module, beside the kernel.
+    pub alias: Ident,
+    /// Generic parameters in order.
+    pub generics: Vec<GenericParam>,
+    /// Parameters in order.
+    pub params: Vec<(Ident, FunctionParam)>,
+    /// The type of the value it gives, if any.
+    pub output: Option<TypeRef>,
+    /// The body.
+    pub body: Block,
+}
+
+/// Reads a device function. `None` when it cannot be one; the errors say why.
+pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
+    let before = diags.list().len();
+    let sig = &item.sig;
+    let mut refuse = |span: Span, what: &str, help: &str| {
+        diags.push(Code::Item, span, format!("a device function is a plain function; {what}"), help);
+    };
+    if let Some(token) = &sig.asyncness {
+        refuse(token.span(), "here it is `async`", "remove `async`");
+    }
+    if let Some(token) = &sig.constness {
+        refuse(token.span(), "here it is `const`", "remove `const`");
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        refuse(token.span(), "here it is `unsafe`", "store in the kernel itself");
+    }
+    if let Some(abi) = &sig.abi {
+        refuse(abi.span(), "here it has an ABI", "remove `extern`");
+    }
+    if let Some(clause) = &sig.generics.where_clause {
+        refuse(
+            clause.where_token.span(),
+            "here it has a `where` clause",
+            "put the bounds on the generic parameters",
+        );
+    }
+    let generics = parse_generics(item, diags);
+    let mut params = vec![];
+    for input in &sig.inputs {
+        match input {
+            FnArg::Receiver(r) => {
+                diags.push(
+                    Code::Item,
+                    r.self_token.span(),
+                    "a device function has no receiver",
+                    "move it out of the `impl`",
+                );
+            }
+            FnArg::Typed(arg) => {
+                let Pat::Ident(name) = &*arg.pat else {
+                    diags.push(
+                        Code::Parameter,
+                        arg.pat.span(),
+                        "a parameter has a plain name",
+                        "write `name: TYPE`",
+                    );
+                    continue;
+                };
+                if let Some(ty) = parse_param(&arg.ty, &generics, diags) {
+                    params.push((name.ident.clone(), ty));
+                }
+            }
+        }
+    }
+    let output = match &sig.output {
+        ReturnType::Default => None,
+        ReturnType::Type(_, ty) => Some(parse_type(ty, &generics, diags)),
+    };
+    let mut parser = Parser::new(&generics, diags);
+    parser.in_function = true;
+    let body = parser.block(&item.block);
+    if diags.list().len() > before {
+        return None;
+    }
+    let output = match output {
+        None => None,
+        Some(parsed) => Some(parsed?),
+    };
+    Some(Function { name: sig.ident.clone(), alias: sig.ident.clone(), generics, params, output, body })
+}
+
+fn parse_param(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<FunctionParam> {
+    let (inner, pass) = match ty {
+        Type::Reference(r) => {
+            (&*r.elem, if r.mutability.is_some() { Pass::Mutable } else { Pass::Reference })
+        }
+        other => (other, Pass::Value),
+    };
+    let name = match inner {
+        Type::Path(p) => crate::decl::path_name(&p.path).map(|i| i.to_string()).unwrap_or_default(),
+        _ => String::new(),
+    };
+    if matches!(name.as_str(), "rt" | "rv") {
+        return parse_type(inner, generics, diags).map(|t| FunctionParam::Registers(t, pass));
+    }
+    match parse_param_type(ty, generics, diags)? {
+        crate::ast::ParamType::Scalar(s) => Some(FunctionParam::Scalar(s)),
+        crate::ast::ParamType::Global { dtype, mutable: false } => Some(FunctionParam::Global(dtype)),
+        crate::ast::ParamType::Global { mutable: true, .. } => {
+            diags.push(
+                Code::Parameter,
+                ty.span(),
+                "a device function takes tensors as inputs only; here it is `&mut gl`",
+                "return the tile and store it in the kernel",
+            );
+            None
+        }
+    }
+}
+
+/// Expands `#[tile_fn(attr)] item`.
+pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diags = Diags::default();
+    let Ok(parsed) = syn::parse2::<ItemFn>(item.clone()) else {
+        diags.push(Code::Item, Span::call_site(), "`#[tile_fn]` goes on a function", "move it to the `fn`");
+        let errors = diags.compile_errors();
+        return quote! { #errors #item };
+    };
+    if let Some(span) = too_deep(&item) {
+        diags.push(
+            Code::Construct,
+            span,
+            "brackets or operators nest too deep for a kernel",
+            "split the expression with `let`",
+        );
+    }
+    let krate = match crate::attr::parse_fn_attr(attr) {
+        Ok(krate) => krate,
+        Err(e) => {
+            diags.push(
+                Code::Attribute,
+                e.span(),
+                e.to_string(),
+                "`#[tile_fn]` or `#[tile_fn(crate = path)]`",
+            );
+            crate::attr::default_crate()
+        }
+    };
+    let function = if diags.is_empty() { parse_function(&parsed, &mut diags) } else { None };
+    let Some(function) = function else {
+        let errors = diags.compile_errors();
+        let kept = crate::expand::keep_unchecked(&parsed);
+        return quote! { #errors #kept };
+    };
+    let private = quote!(#krate::__private);
+    let scalar_maps = infer_sample(&function);
+    let witnesses = Default::default();
+    let printer =
+        Printer { private: &private, witnesses: &witnesses, scalar_maps: &scalar_maps, functions: &[] };
+    let body = body(&parsed, &function, &printer);
+    let (kept, vis, name) = (keep_item(&parsed), &parsed.vis, &function.name);
+    let mut bare = parsed.clone();
+    bare.attrs.clear();
+    bare.vis = syn::Visibility::Inherited;
+    let bare = quote!(#bare);
+    // Exported macros share one name space per crate; the hash keeps equal names of different modules apart.
+    let mut hasher = DefaultHasher::new();
+    (bare.to_string(), format!("{:?}", name.span())).hash(&mut hasher);
+    let hidden = format_ident!("__tile_fn_{}_{:016x}", name, hasher.finish());
+    let doc = format!("The device function `{name}` for kernels that list it in `fns(..)`.");
+    quote! {
+        #kept
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! #hidden {
+            ($to:path, $($rest:tt)*) => { $to! { $($rest)* { #bare } } };
+        }
+        #[doc = #doc]
+        #[allow(dead_code, unused, clippy::all)]
+        #vis mod #name {
+            #[doc(hidden)]
+            pub use #hidden as __tokens;
+            #body
+        }
+    }
+}
+
+/// `pub fn body`, the executable copy.
+fn body(item: &ItemFn, function: &Function, printer: &Printer<'_>) -> TokenStream {
+    let private = printer.private;
+    let generics = function.generics.iter().map(|g| {
+        let name = &g.name;
+        match g.kind {
+            GenericKind::Type(bound) => {
+                let bound = Ident::new(bound.name(), name.span());
+                quote!(#name: #private::#bound)
+            }
+            GenericKind::Size => quote!(const #name: ::core::primitive::usize),
+            GenericKind::Flag => quote!(const #name: ::core::primitive::bool),
+        }
+    });
+    let params = function.params.iter().map(|(name, ty)| match ty {
+        FunctionParam::Registers(ty, pass) => {
+            let ty = printer.written(ty);
+            match pass {
+                Pass::Value => quote!(mut #name: #ty),
+                Pass::Reference => quote!(#name: &#ty),
+                Pass::Mutable => quote!(#name: &mut #ty),
+            }
+        }
+        FunctionParam::Scalar(ty) => {
+            let ty = scalar_path(*ty, name.span());
+            quote!(mut #name: #ty)
+        }
+        FunctionParam::Global(dtype) => {
+            let dtype = printer.dtype(dtype);
+            quote!(#name: &#private::gl<#dtype>)
+        }
+    });
+    let output = function.output.as_ref().map(|ty| {
+        let ty = printer.written(ty);
+        quote!(-> #ty)
+    });
+    let cx = context();
+    let around = item.sig.paren_token.span.join();
+    let list = parens(quote!(#cx: &#private::Cx, #(#params),*), around);
+    let block = printer.block(&function.body);
+    quote! {
+        #[doc(hidden)]
+        pub fn body<#(#generics),*> #list #output #block
+    }
+}
+
+/// Reads the device functions a kernel lists; reports those that cannot be inlined.
+pub fn parse_listed(
+    kernel: &Decl,
+    paths: &[syn::Path],
+    tokens: &[TokenStream],
+    diags: &mut Diags,
+) -> Vec<Function> {
+    let mut seen = BTreeSet::new();
+    let mut out = vec![];
+    for (path, tokens) in paths.iter().zip(tokens) {
+        let Some(name) = crate::decl::path_name(path) else { continue };
+        if !seen.insert(name.to_string()) {
+            diags.push(
+                Code::Attribute,
+                name.span(),
+                format!("each function of `fns(..)` has a name of its own; `{name}` stands here twice"),
+                "rename one with `use .. as ..`",
+            );
+            continue;
+        }
+        let Ok(item) = syn::parse2::<ItemFn>(tokens.clone()) else { continue };
+        if let Some(mut function) = parse_function(&item, diags) {
+            function.name = name.clone();
+            function.alias = format_ident!("__{}_{}", kernel.name, name);
+            out.push(function);
+        }
+    }
+    out
+}

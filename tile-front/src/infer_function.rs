@@ -1,0 +1,378 @@
+//! Owns the inlining of device functions: binding their generics by the arguments, and walking their bodies.
+//!
+//! *Guarantees*: a body sees its own parameters and nothing of its caller; what it gives back is typed in the
+//! caller's terms. *Not here*: what a function is (`function`).
+
+use std::borrow::Cow;
+
+use proc_macro2::Span as TokenSpan;
+
+use crate::ast::{DTypeRef, Expr, FunctionArg, FunctionCall, GenericArg, GenericKind, SizeRef, TypeRef};
+use crate::function::{Function, FunctionParam, Pass};
+use crate::infer::Infer;
+use crate::instance::{Binding, Value};
+use crate::value::{Ends, SymTile, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id, with_id};
+use tile_ir::error::Code;
+
+/// What a generic parameter of the callee is in the caller's terms.
+#[derive(Clone, Debug)]
+enum Term {
+    Type(DTypeRef),
+    Size(SizeRef),
+    Flag,
+}
+
+/// The generics of a call as far as they are known.
+struct Terms<'f> {
+    function: &'f Function,
+    found: Vec<(String, Term, Value)>,
+}
+
+impl Infer<'_> {
+    /// Types a call of a device function by walking its body.
+    pub(crate) fn call_function(&mut self, call: &FunctionCall, e: &Expr) -> Option<Val> {
+        let functions = self.functions;
+        let function = functions.get(call.index)?;
+        let mut terms = Terms { function, found: vec![] };
+        if !call.generics.is_empty() && call.generics.len() != function.generics.len() {
+            let message = format!(
+                "`{}` has {} generic parameters; here {} are given",
+                function.name,
+                function.generics.len(),
+                call.generics.len()
+            );
+            return self.error(
+                Code::Generics,
+                e.span,
+                message,
+                "give all, or none where the arguments fix them",
+            );
+        }
+        for (given, param) in call.generics.iter().zip(&function.generics) {
+            let (term, value) = match (param.kind, given) {
+                (GenericKind::Type(_), GenericArg::Type(d)) => {
+                    (Term::Type(d.clone()), Value::Type(self.binding.dtype(d)?))
+                }
+                (GenericKind::Size, GenericArg::Size(s)) => {
+                    (Term::Size(s.clone()), Value::Size(u64::from(self.binding.size(s)?)))
+                }
+                (GenericKind::Flag, GenericArg::Flag(b)) => (Term::Flag, Value::Flag(*b)),
+                (GenericKind::Type(_) | GenericKind::Size | GenericKind::Flag, _) => {
+                    return self.error(
+                        Code::Generics,
+                        e.span,
+                        format!("`{}` does not take this argument", param.name),
+                        "",
+                    );
+                }
+            };
+            terms.found.push((param.name.to_string(), term, value));
+        }
+        if call.args.len() != function.params.len() {
+            let message = format!(
+                "`{}` takes {} arguments; here it has {}",
+                function.name,
+                function.params.len(),
+                call.args.len()
+            );
+            return self.error(Code::Arguments, e.span, message, "");
+        }
+        let mut vars = vec![];
+        let mut globals = vec![];
+        for ((name, param), arg) in function.params.iter().zip(&call.args) {
+            let val = self.argument(&mut terms, param, arg)?;
+            if let (FunctionParam::Global(dtype), Val::Global(id)) = (param, &val) {
+                globals.push((*id, dtype.clone()));
+            }
+            vars.push(Var { name: name.clone(), val });
+        }
+        let inner = self.bind_terms(&terms, e.span)?;
+        // The body sees its own parameters only.
+        let outer_binding = core::mem::replace(&mut self.binding, Cow::Owned(inner));
+        let outer_vars = core::mem::replace(&mut self.vars, vars);
+        let outer_loops = core::mem::take(&mut self.loops);
+        let outer_types = self.global_types.clone();
+        self.global_types.extend(globals);
+        self.depth += 1;
+        let result = self.function_body(function);
+        self.depth -= 1;
+        let inner_vars = core::mem::replace(&mut self.vars, outer_vars);
+        self.loops = outer_loops;
+        self.global_types = outer_types;
+        self.binding = outer_binding;
+        for (i, arg) in call.args.iter().enumerate() {
+            let FunctionArg::Mutable(name) = arg else { continue };
+            if let (Some(id), Some(old)) =
+                (inner_vars.get(i).and_then(|v| value_id(&v.val)), self.lookup(name))
+            {
+                self.set(name, with_id(&old, id));
+            }
+        }
+        let val = result?;
+        Some(terms.in_callers_terms(val))
+    }
+
+    /// Evaluates an argument and types it as the parameter's type, in the callee's terms.
+    fn argument(&mut self, terms: &mut Terms<'_>, param: &FunctionParam, arg: &FunctionArg) -> Option<Val> {
+        let (span, val, pass) = match arg {
+            FunctionArg::Mutable(name) => (name.span(), self.lookup(name)?, Pass::Mutable),
+            FunctionArg::Reference(e) => (e.span, self.expr(e, Want::Any)?, Pass::Reference),
+            FunctionArg::Value(e) => {
+                let want = match param {
+                    FunctionParam::Scalar(s) => Want::Scalar(*s),
+                    FunctionParam::Registers(..) | FunctionParam::Global(_) => Want::Any,
+                };
+                (e.span, self.expr(e, want)?, Pass::Value)
+            }
+        };
+        match (param, val) {
+            (FunctionParam::Scalar(s), val) => {
+                let id = self.scalar(val, *s, span)?;
+                Some(Val::Scalar(id, *s))
+            }
+            (FunctionParam::Global(dtype), Val::Global(id)) => {
+                let of = self.global_types.get(&id).cloned();
+                if let (Some(of), Some((value, _))) = (of, self.kernel.global(id)) {
+                    let met = terms.meet(dtype.clone().into(), Term::Type(of), Value::Type(value));
+                    self.agreed(met, span)?;
+                }
+                Some(Val::Global(id))
+            }
+            (FunctionParam::Registers(TypeRef::Tile(want), wanted), Val::Tile(id, found))
+                if *wanted == pass =>
+            {
+                let sym = sym_tile(want);
+                let c = self.concrete(&found)?;
+                let meets = [
+                    (Slot::from(sym.dtype.clone()), Term::Type(found.dtype.clone()), Value::Type(c.dtype)),
+                    (
+                        Slot::from(sym.rows.clone()),
+                        Term::Size(found.rows.clone()),
+                        Value::Size(c.rows.into()),
+                    ),
+                    (
+                        Slot::from(sym.cols.clone()),
+                        Term::Size(found.cols.clone()),
+                        Value::Size(c.cols.into()),
+                    ),
+                ];
+                for (slot, term, value) in meets {
+                    let met = terms.meet(slot, term, value);
+                    self.agreed(met, span)?;
+                }
+                if sym.role != found.role {
+                    let why =
+                        format!("a tile of role `{}` is needed; here it has `{}`", sym.role, found.role);
+                    return self.clash(span, &why).map(|()| Val::Unit);
+                }
+                Some(Val::Tile(id, sym))
+            }
+            (FunctionParam::Registers(TypeRef::Vector(want), wanted), Val::Vector(id, found))
+                if *wanted == pass =>
+            {
+                let sym = sym_vector(want);
+                let c = self.concrete_vector(&found)?;
+                let meets = [
+                    (Slot::from(sym.dtype.clone()), Term::Type(found.dtype.clone()), Value::Type(c.dtype)),
+                    (Slot::from(sym.len.clone()), Term::Size(found.len.clone()), Value::Size(c.len.into())),
+                ];
+                for (slot, term, value) in meets {
+                    let met = terms.meet(slot, term, value);
+                    self.agreed(met, span)?;
+                }
+                if sym.along != found.along {
+                    let why = format!(
+                        "a `{}` vector is needed; here it is `{}`",
+                        sym.along.name(),
+                        found.along.name()
+                    );
+                    return self.clash(span, &why).map(|()| Val::Unit);
+                }
+                Some(Val::Vector(id, sym))
+            }
+            (FunctionParam::Registers(_, wanted), val @ (Val::Tile(..) | Val::Vector(..)))
+                if *wanted != pass =>
+            {
+                let how = match wanted {
+                    Pass::Value => "by value: `x`",
+                    Pass::Reference => "by reference: `&x`",
+                    Pass::Mutable => "by mutable reference: `&mut x`",
+                };
+                let found = self.name_of(&val);
+                self.error(Code::Arguments, span, format!("this argument, {found}, is passed {how}"), "")
+            }
+            (_, other) => {
+                let found = self.name_of(&other);
+                self.error(
+                    Code::Mismatch,
+                    span,
+                    format!("the function takes another kind of argument here; it is {found}"),
+                    "",
+                )
+            }
+        }
+    }
+
+    fn agreed(&mut self, met: Result<(), String>, span: TokenSpan) -> Option<()> {
+        met.or_else(|why| self.clash(span, &why).ok_or(())).ok()
+    }
+
+    fn clash<T>(&mut self, span: TokenSpan, why: &str) -> Option<T> {
+        self.error(Code::Mismatch, span, why, "the function's signature fixes the types of its arguments")
+    }
+
+    /// The callee's binding: every generic parameter has a value.
+    fn bind_terms(&mut self, terms: &Terms<'_>, span: TokenSpan) -> Option<Binding> {
+        let mut values = vec![];
+        for param in &terms.function.generics {
+            let name = param.name.to_string();
+            let Some((_, _, value)) = terms.found.iter().find(|(n, ..)| *n == name) else {
+                let message = format!("the arguments do not fix `{name}` of `{}`", terms.function.name);
+                return self.error(
+                    Code::Generics,
+                    span,
+                    message,
+                    "write the generic arguments: `f::<..>(..)`",
+                );
+            };
+            if let (GenericKind::Type(bound), Value::Type(d)) = (param.kind, value)
+                && !bound.admits(*d)
+            {
+                let message =
+                    format!("`{name}` has the bound `{}`, which {d} does not satisfy", bound.name());
+                return self.error(Code::Generics, span, message, "matrix instructions take bf16 and f16");
+            }
+            values.push((param.name.clone(), *value));
+        }
+        Some(Binding { values, ..self.binding.clone().into_owned() })
+    }
+
+    fn function_body(&mut self, function: &Function) -> Option<Val> {
+        let tile;
+        let vector;
+        let want = match &function.output {
+            None => Want::Any,
+            Some(TypeRef::Scalar(s, _)) => Want::Scalar(*s),
+            Some(TypeRef::Tile(t)) => {
+                tile = sym_tile(t);
+                Want::Tile(&tile)
+            }
+            Some(TypeRef::Vector(v)) => {
+                vector = sym_vector(v);
+                Want::Vector(&vector)
+            }
+            Some(TypeRef::Own(..)) => Want::Any,
+        };
+        let params = self.vars.len();
+        let span = function.name.span();
+        let (val, ends) = self.block_keeping(&function.body, want);
+        self.vars.truncate(params);
+        let val = val?;
+        if ends != Ends::No {
+            return Some(Val::Unit);
+        }
+        match want {
+            Want::Any => Some(Val::Unit),
+            Want::Scalar(s) => self.scalar(val, s, span).map(|id| Val::Scalar(id, s)),
+            Want::Tile(sym) => self.tile_as(val, sym, span),
+            Want::Vector(sym) => self.vector_as(val, sym, span),
+        }
+    }
+}
+
+/// A place in the callee's signature that an argument fixes.
+enum Slot {
+    Param(String),
+    Size(u64),
+    Type(tile_ir::types::DType),
+}
+
+impl From<DTypeRef> for Slot {
+    fn from(d: DTypeRef) -> Slot {
+        match d {
+            DTypeRef::Param(name) => Slot::Param(name.to_string()),
+            DTypeRef::Fixed(d, _) => Slot::Type(d),
+        }
+    }
+}
+
+impl From<SizeRef> for Slot {
+    fn from(s: SizeRef) -> Slot {
+        match s {
+            SizeRef::Param(name) => Slot::Param(name.to_string()),
+            SizeRef::Literal(v, _) => Slot::Size(v),
+        }
+    }
+}
+
+impl Terms<'_> {
+    /// Records or checks what an argument says of a place in the signature.
+    fn meet(&mut self, slot: Slot, term: Term, value: Value) -> Result<(), String> {
+        let agrees = match &slot {
+            Slot::Param(name) => match self.found.iter().find(|(n, ..)| n == name) {
+                None => {
+                    self.found.push((name.clone(), term, value));
+                    return Ok(());
+                }
+                Some((_, _, known)) if *known == value => return Ok(()),
+                Some((_, _, known)) => {
+                    return Err(format!("`{name}` is {known} by the other arguments; here it is {value}"));
+                }
+            },
+            Slot::Size(v) => value == Value::Size(*v),
+            Slot::Type(d) => value == Value::Type(*d),
+        };
+        if agrees {
+            return Ok(());
+        }
+        let needed = match slot {
+            Slot::Param(name) => name,
+            Slot::Size(v) => v.to_string(),
+            Slot::Type(d) => d.to_string(),
+        };
+        Err(format!("`{}` needs {needed}; here it is {value}", self.function.name))
+    }
+
+    fn dtype(&self, d: DTypeRef) -> DTypeRef {
+        if let DTypeRef::Param(name) = &d
+            && let Some((_, Term::Type(t), _)) = self.found.iter().find(|(n, ..)| name == n)
+        {
+            return t.clone();
+        }
+        d
+    }
+
+    fn size(&self, s: SizeRef) -> SizeRef {
+        if let SizeRef::Param(name) = &s
+            && let Some((_, Term::Size(t), _)) = self.found.iter().find(|(n, ..)| name == n)
+        {
+            return t.clone();
+        }
+        s
+    }
+
+    /// A value the callee gives, with its type in the caller's terms.
+    fn in_callers_terms(&self, val: Val) -> Val {
+        match val {
+            Val::Tile(id, t) => Val::Tile(
+                id,
+                SymTile {
+                    dtype: self.dtype(t.dtype),
+                    rows: self.size(t.rows),
+                    cols: self.size(t.cols),
+                    role: t.role,
+                },
+            ),
+            Val::Vector(id, v) => Val::Vector(
+                id,
+                SymVector { dtype: self.dtype(v.dtype), len: self.size(v.len), along: v.along },
+            ),
+            other @ (Val::Scalar(..)
+            | Val::Int(_)
+            | Val::Own(_)
+            | Val::Global(_)
+            | Val::Unit
+            | Val::Broken) => other,
+        }
+    }
+}
