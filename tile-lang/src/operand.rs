@@ -13,6 +13,7 @@ use crate::vector::{Encoding, PerCol, PerRow, rv};
 pub(crate) mod sealed {
     use super::{Right, rt, rv};
     use crate::tile::sealed::Sealed as _;
+    use crate::vector::sealed::Values as _;
 
     /// What a binary op does with its right operand.
     pub trait Sealed {

@@ -9,9 +9,17 @@ use core::marker::PhantomData;
 
 use crate::element::Element;
 use crate::simd::storage::Block;
+use crate::tile::Dim;
 
-mod sealed {
+pub(crate) mod sealed {
+    /// Closes the set of encodings.
     pub trait Sealed {}
+
+    /// Gives the ops the values of a vector.
+    pub trait Values {
+        /// The values.
+        fn values(&self) -> &[f32];
+    }
 }
 
 /// The default encoding: one element per row of a tile, such as the maxima of its rows.
@@ -84,17 +92,37 @@ impl<T: Element, const N: usize, E> rv<T, N, E> {
     }
 }
 
-impl<T, const N: usize, E> rv<T, N, E> {
-    /// The values.
+impl<T, const N: usize, E> sealed::Values for rv<T, N, E> {
     #[inline(always)]
-    pub(crate) fn values(&self) -> &[f32] {
+    fn values(&self) -> &[f32] {
         self.block.0.as_flattened()
     }
+}
+
+/// A vector type: any `rv`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a vector",
+    label = "not a vector",
+    note = "a vector has the type `rv<T, LEN, ENCODING>`, where `ENCODING` is `PerRow` unless written"
+)]
+pub trait Vector: sealed::Values {
+    /// The element type.
+    type Element: Element;
+    /// The encoding.
+    type Encoding: Encoding;
+    /// The length as a type.
+    type Len;
+}
+
+impl<T: Element, const N: usize, E: Encoding> Vector for rv<T, N, E> {
+    type Element = T;
+    type Encoding = E;
+    type Len = Dim<N>;
 }
 
 impl<T: Element, const N: usize, E: Encoding> fmt::Debug for rv<T, N, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rv<{}, {N}, {}> ", T::NAME, E::NAME)?;
-        f.debug_list().entries(self.values()).finish()
+        f.debug_list().entries(self.block.0[0]).finish()
     }
 }

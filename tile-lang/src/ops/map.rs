@@ -11,7 +11,8 @@ use crate::operand::{ColCount, ElementWise, OnePerCol, OnePerRow, Operand, RowCo
 use crate::simd::map::Right;
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{Dim, rt};
-use crate::vector::{Encoding, rv};
+use crate::vector::sealed::Values as _;
+use crate::vector::{Encoding, Vector, rv};
 
 macro_rules! unary {
     ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, $($column:tt)* } )+) => {
@@ -133,10 +134,12 @@ macro_rules! broadcast {
             #[doc = concat!("assert_eq!(x.", stringify!($by_row), "(&v).get(7, 15), x.", stringify!($name), "(0.5).get(7, 15));")]
             /// ```
             #[inline(never)]
-            pub fn $by_row<U: Spread, const K: usize, E: OnePerRow>(&self, vector: &rv<U, K, E>) -> Self
+            pub fn $by_row<V: Vector>(&self, vector: &V) -> Self
             where
                 L: ElementWise,
-                Dim<K>: RowCount<Dim<M>>,
+                V::Element: Spread,
+                V::Encoding: OnePerRow,
+                V::Len: RowCount<Dim<M>>,
             {
                 rt::build(|tile| tile.binary::<T>(MapBinary::$V, self.values(), Right::PerRow(vector.values())))
             }
@@ -151,10 +154,12 @@ macro_rules! broadcast {
             #[doc = concat!("assert_eq!(x.", stringify!($by_col), "(&v).get(7, 15), x.", stringify!($name), "(0.5).get(7, 15));")]
             /// ```
             #[inline(never)]
-            pub fn $by_col<U: Spread, const K: usize, E: OnePerCol>(&self, vector: &rv<U, K, E>) -> Self
+            pub fn $by_col<V: Vector>(&self, vector: &V) -> Self
             where
                 L: ElementWise,
-                Dim<K>: ColCount<Dim<N>>,
+                V::Element: Spread,
+                V::Encoding: OnePerCol,
+                V::Len: ColCount<Dim<N>>,
             {
                 rt::build(|tile| tile.binary::<T>(MapBinary::$V, self.values(), Right::PerCol(vector.values())))
             }

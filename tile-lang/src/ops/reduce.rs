@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::operand::{ColCount, ElementWise, OnePerCol, OnePerRow, RowCount, Spread};
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{Dim, rt};
-use crate::vector::{PerCol, PerRow, rv};
+use crate::vector::{PerCol, PerRow, Vector, rv};
 
 macro_rules! reductions {
     ($( $how:ident $what:literal $row:ident $row_with:ident $col:ident $col_with:ident $example:literal; )+) => {
@@ -44,13 +44,12 @@ macro_rules! reductions {
                 #[doc = concat!("assert_eq!(w.get(7), [2f32; 32].into_iter().", $example, ");")]
                 /// ```
                 #[inline(never)]
-                pub fn $row_with<U: Spread, const K: usize, E: OnePerRow>(
-                    &self,
-                    running: &rv<U, K, E>,
-                ) -> rv<f32, M, PerRow>
+                pub fn $row_with<V: Vector>(&self, running: &V) -> rv<f32, M, PerRow>
                 where
                     L: ElementWise,
-                    Dim<K>: RowCount<Dim<M>>,
+                    V::Element: Spread,
+                    V::Encoding: OnePerRow,
+                    V::Len: RowCount<Dim<M>>,
                 {
                     let running = Some(running.values());
                     rv::build(|v| v.reduced(Reduction::$how, Along::Rows, (M, N), self.values(), running))
@@ -84,13 +83,12 @@ macro_rules! reductions {
                 #[doc = concat!("assert_eq!(w.get(15), [2f32; 16].into_iter().", $example, ");")]
                 /// ```
                 #[inline(never)]
-                pub fn $col_with<U: Spread, const K: usize, E: OnePerCol>(
-                    &self,
-                    running: &rv<U, K, E>,
-                ) -> rv<f32, N, PerCol>
+                pub fn $col_with<V: Vector>(&self, running: &V) -> rv<f32, N, PerCol>
                 where
                     L: ElementWise,
-                    Dim<K>: ColCount<Dim<N>>,
+                    V::Element: Spread,
+                    V::Encoding: OnePerCol,
+                    V::Len: ColCount<Dim<N>>,
                 {
                     let running = Some(running.values());
                     rv::build(|v| v.reduced(Reduction::$how, Along::Cols, (M, N), self.values(), running))

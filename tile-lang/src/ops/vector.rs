@@ -11,6 +11,7 @@ use crate::global::{At, gl};
 use crate::place::{Coordinate, ElementIndex, elements};
 use crate::simd::map::Right;
 use crate::tile::Extent;
+use crate::vector::sealed::Values as _;
 use crate::vector::{Encoding, rv};
 
 /// Loads a vector from `N` consecutive elements of one row of a tensor.

@@ -237,7 +237,7 @@ fn binary_ops_hold_their_accuracy() {
                     // The reciprocal, which is in f32 alone, may be 0, infinite or subnormal.
                     MapBinary::Div => match 1.0 / b {
                         r if r != 0.0 && !r.is_normal() => x * f64::from(r),
-                        r if r == 0.0 => x * 0.0f64.copysign(y),
+                        0.0 => x * 0.0f64.copysign(y),
                         _ => x / y,
                     },
                     MapBinary::Min => x.min(y),

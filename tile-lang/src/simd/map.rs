@@ -161,7 +161,8 @@ fn unary(op: MapUnary, dtype: DType, src: &[f32], dst: &mut [MaybeUninit<f32>]) 
 fn binary(op: MapBinary, dtype: DType, src: &[f32], right: Right<'_>, dst: &mut [MaybeUninit<f32>]) {
     let (Right::PerRow(values) | Right::PerCol(values)) = right;
     assert!(
-        src.len() == dst.len() && (src.is_empty() || (!values.is_empty() && src.len() % values.len() == 0)),
+        src.len() == dst.len()
+            && (src.is_empty() || (!values.is_empty() && src.len().is_multiple_of(values.len()))),
         "element-wise ops keep the shape, and a vector fits its tile"
     );
     // SAFETY: `level()` only names levels this CPU has.

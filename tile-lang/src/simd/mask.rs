@@ -1,11 +1,12 @@
 //! Owns the bodies that write one value into a tile or a part of it.
 //!
-//! Every mask keeps one run of columns in each row, so that a body copies and fills whole runs.
-//! *Not here*: SIMD levels: a copy is a copy.
+//! Every mask keeps one run of columns in each row. *Guarantees*: whole tiles are written, bit by bit copies of what is
+//! kept. *Not here*: which indices an op compares (`ops::mask` says it).
 
 use core::mem::MaybeUninit;
 
 use super::storage::{Filled, Unfilled};
+use super::{Level, level};
 use crate::element::Element;
 
 /// Which elements a mask keeps. `r` and `c` are an element's row and column in the tile.
@@ -37,18 +38,60 @@ impl Keep {
     }
 }
 
+/// Writes `src` where `keep` says so and `fill` elsewhere, in rows of `cols` columns. Each element selects, so that the
+/// loop is vector code and takes the same time for every mask.
+#[inline(always)]
+fn core(keep: Keep, cols: usize, src: &[f32], fill: f32, dst: &mut [MaybeUninit<f32>]) {
+    for (row, (to, from)) in dst.chunks_exact_mut(cols).zip(src.chunks_exact(cols)).enumerate() {
+        let (start, end) = keep.run(row, cols);
+        let (start, len) = (start as u32, (end - start.min(end)) as u32);
+        for (c, (to, from)) in to.iter_mut().zip(from).enumerate() {
+            to.write(if (c as u32).wrapping_sub(start) < len { *from } else { fill });
+        }
+    }
+}
+
+type MaskBody = unsafe fn(keep: Keep, cols: usize, src: &[f32], fill: f32, dst: &mut [MaybeUninit<f32>]);
+
+macro_rules! levels {
+    ($($name:ident $(#[$feature:meta])?;)+) => {$(
+        /// # Safety
+        /// The CPU has the level's features.
+        $(#[$feature])?
+        unsafe fn $name(keep: Keep, cols: usize, src: &[f32], fill: f32, dst: &mut [MaybeUninit<f32>]) {
+            core(keep, cols, src, fill, dst);
+        }
+    )+};
+}
+levels! {
+    portable;
+}
+#[cfg(target_arch = "x86_64")]
+levels! {
+    avx2 #[target_feature(enable = "avx2")];
+    avx512 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")];
+}
+
+fn body(level: Level) -> MaskBody {
+    match level {
+        Level::Portable => portable,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => avx2,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => avx512,
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => portable,
+    }
+}
+
 #[inline(never)]
 fn masked(keep: Keep, cols: usize, src: &[f32], fill: f32, dst: &mut [MaybeUninit<f32>]) {
     assert_eq!(src.len(), dst.len(), "masks keep a tile's shape");
     if cols == 0 {
         return;
     }
-    for (row, (to, from)) in dst.chunks_mut(cols).zip(src.chunks(cols)).enumerate() {
-        let (start, end) = keep.run(row, from.len());
-        to[..start].fill(MaybeUninit::new(fill));
-        to[start..end].write_copy_of_slice(&from[start..end]);
-        to[end..].fill(MaybeUninit::new(fill));
-    }
+    // SAFETY: `level()` only names levels this CPU has.
+    unsafe { body(level())(keep, cols, src, fill, dst) }
 }
 
 impl<'tile> Unfilled<'tile> {

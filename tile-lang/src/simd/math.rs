@@ -22,7 +22,7 @@ const EXP2: [f32; 6] =
 
 /// `log2(1 + x) = x * (L[0] + L[1] x + ..)` for sqrt(1/2) - 1 <= x <= sqrt(2) - 1: minimax in the relative error, 4.1e-9.
 const LOG2: [f32; 10] = [
-    1.442_695,
+    core::f32::consts::LOG2_E,
     -0.721_347_33,
     0.480_898_23,
     -0.360_696_64,

@@ -33,8 +33,12 @@ trait Lanes: Copy {
     unsafe fn store(self, to: *mut f32);
     /// Combines lane by lane.
     unsafe fn with(self, how: Reduction, other: Self) -> Self;
-    /// Combines lane `l` with `l + 8`, then `l + 4`, `l + 2` and `l + 1`.
-    unsafe fn tree(self, how: Reduction) -> f32;
+    /// Eight elements.
+    type Half: Copy;
+    /// The first step of the tree: combines lane `l` with `l + 8`.
+    unsafe fn halved(self, how: Reduction) -> Self::Half;
+    /// The other steps, `l + 4`, `l + 2` and `l + 1`, of eight rows together; writes eight results, which are live.
+    unsafe fn trees(rows: [Self::Half; 8], how: Reduction, to: *mut f32);
 }
 
 #[derive(Clone, Copy)]
@@ -62,9 +66,28 @@ impl Lanes for Plain {
         Plain(lanes)
     }
 
+    type Half = [f32; 8];
+
     #[inline(always)]
-    unsafe fn tree(self, how: Reduction) -> f32 {
-        some_tree(how, self.0, LANES)
+    unsafe fn halved(self, how: Reduction) -> [f32; 8] {
+        let mut half = [0.0; 8];
+        for (l, lane) in half.iter_mut().enumerate() {
+            *lane = combine(how, self.0[l], self.0[l + 8]);
+        }
+        half
+    }
+
+    #[inline(always)]
+    unsafe fn trees(rows: [[f32; 8]; 8], how: Reduction, to: *mut f32) {
+        for (r, mut lanes) in rows.into_iter().enumerate() {
+            for half in [4, 2, 1] {
+                for l in 0..half {
+                    lanes[l] = combine(how, lanes[l], lanes[l + half]);
+                }
+            }
+            // SAFETY: passed on from the caller.
+            unsafe { to.add(r).write(lanes[0]) }
+        }
     }
 }
 
@@ -89,22 +112,7 @@ mod x86 {
 
     use super::Lanes;
 
-    /// The last three steps of the tree, and lane by lane combination, on 128-bit registers.
-    #[inline(always)]
-    unsafe fn with_128(how: Reduction, a: __m128, b: __m128) -> __m128 {
-        // SAFETY: passed on from the caller.
-        unsafe {
-            let larger_or_smaller = match how {
-                Reduction::Max => _mm_max_ps(a, b),
-                Reduction::Min => _mm_min_ps(a, b),
-                Reduction::Sum => return _mm_add_ps(a, b),
-                Reduction::Prod => return _mm_mul_ps(a, b),
-            };
-            // The instruction gives b if either is NaN; the blend gives a if b is.
-            _mm_blendv_ps(larger_or_smaller, a, _mm_cmpunord_ps(b, b))
-        }
-    }
-
+    /// Combines lane by lane.
     #[inline(always)]
     unsafe fn with_256(how: Reduction, a: __m256, b: __m256) -> __m256 {
         // SAFETY: passed on from the caller.
@@ -119,15 +127,42 @@ mod x86 {
         }
     }
 
+    /// Each step combines the halves of two rows in one register: half the arithmetic of eight trees one by one.
     #[inline(always)]
-    unsafe fn tree_256(how: Reduction, low: __m256, high: __m256) -> f32 {
+    unsafe fn trees(rows: [__m256; 8], how: Reduction, to: *mut f32) {
+        let [a, b, c, d, e, f, g, h] = rows;
         // SAFETY: passed on from the caller.
         unsafe {
-            let eight = with_256(how, low, high);
-            let four = with_128(how, _mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
-            let two = with_128(how, four, _mm_movehl_ps(four, four));
-            let one = with_128(how, two, _mm_movehdup_ps(two));
-            _mm_cvtss_f32(one)
+            // Lanes l and l + 4 of two rows: the low 128 bits are the first row's.
+            let (ab, cd) = (fours(how, a, b), fours(how, c, d));
+            let (ef, gh) = (fours(how, e, f), fours(how, g, h));
+            // Lanes l and l + 2: now [a a c c | b b d d] and [e e g g | f f h h].
+            let (abcd, efgh) = (twos(how, ab, cd), twos(how, ef, gh));
+            let even = _mm256_shuffle_ps::<0b10_00_10_00>(abcd, efgh);
+            let odd = _mm256_shuffle_ps::<0b11_01_11_01>(abcd, efgh);
+            // [a c e g | b d f h]
+            let one = with_256(how, even, odd);
+            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+            _mm256_storeu_ps(to, _mm256_permutevar8x32_ps(one, order));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fours(how: Reduction, a: __m256, b: __m256) -> __m256 {
+        // SAFETY: passed on from the caller.
+        unsafe {
+            let (low, high) = (_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b));
+            with_256(how, low, high)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn twos(how: Reduction, a: __m256, b: __m256) -> __m256 {
+        // SAFETY: passed on from the caller.
+        unsafe {
+            let (a, b) = (_mm256_castps_pd(a), _mm256_castps_pd(b));
+            let (low, high) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            with_256(how, _mm256_castpd_ps(low), _mm256_castpd_ps(high))
         }
     }
 
@@ -156,10 +191,18 @@ mod x86 {
             unsafe { Ymm(with_256(how, self.0, other.0), with_256(how, self.1, other.1)) }
         }
 
+        type Half = __m256;
+
         #[inline(always)]
-        unsafe fn tree(self, how: Reduction) -> f32 {
+        unsafe fn halved(self, how: Reduction) -> __m256 {
             // SAFETY: passed on from the caller.
-            unsafe { tree_256(how, self.0, self.1) }
+            unsafe { with_256(how, self.0, self.1) }
+        }
+
+        #[inline(always)]
+        unsafe fn trees(rows: [__m256; 8], how: Reduction, to: *mut f32) {
+            // SAFETY: passed on from the caller.
+            unsafe { trees(rows, how, to) }
         }
     }
 
@@ -194,10 +237,18 @@ mod x86 {
             }
         }
 
+        type Half = __m256;
+
         #[inline(always)]
-        unsafe fn tree(self, how: Reduction) -> f32 {
+        unsafe fn halved(self, how: Reduction) -> __m256 {
             // SAFETY: passed on from the caller.
-            unsafe { tree_256(how, _mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0)) }
+            unsafe { with_256(how, _mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn trees(rows: [__m256; 8], how: Reduction, to: *mut f32) {
+            // SAFETY: passed on from the caller.
+            unsafe { trees(rows, how, to) }
         }
     }
 }
@@ -209,21 +260,49 @@ mod x86 {
 #[inline(always)]
 unsafe fn row_wise<V: Lanes>(how: Reduction, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
     if cols == 0 || !cols.is_multiple_of(LANES) {
-        return ragged_rows(how, cols, src, dst);
+        ragged_rows(how, cols, src, dst);
+        return;
     }
-    for (to, row) in dst.iter_mut().zip(src.chunks_exact(cols)) {
-        // SAFETY: whole groups of 16 of the row are read.
+    let eights = dst.len() - dst.len() % 8;
+    let (whole, rest) = dst.split_at_mut(eights);
+    for (to, block) in whole.chunks_exact_mut(8).zip(src.chunks_exact(8 * cols)) {
+        // SAFETY: eight rows of whole groups of 16 are read, and eight results written.
         unsafe {
-            let mut lanes = V::load(row.as_ptr());
-            for group in row[LANES..].chunks_exact(LANES) {
-                lanes = lanes.with(how, V::load(group.as_ptr()));
-            }
-            to.write(lanes.tree(how));
+            let at = block.as_ptr();
+            let [a, b, c, d] = four_rows::<V>(how, cols, at);
+            let [e, f, g, h] = four_rows::<V>(how, cols, at.add(4 * cols));
+            V::trees([a, b, c, d, e, f, g, h], how, to.as_mut_ptr().cast());
         }
+    }
+    if !rest.is_empty() {
+        ragged_rows(how, cols, &src[eights * cols..], rest);
     }
 }
 
-/// The same for rows that are not whole groups of 16, which no device takes.
+/// Four rows after the first step of their trees; together, so that their chains of combinations overlap.
+///
+/// # Safety
+/// The CPU has the level's features; `cols` is a multiple of 16 and not 0; four rows of as many elements are live.
+#[inline(always)]
+unsafe fn four_rows<V: Lanes>(how: Reduction, cols: usize, at: *const f32) -> [V::Half; 4] {
+    // SAFETY: every group of 16 starts below `cols`.
+    unsafe {
+        let (mut a, mut b) = (V::load(at), V::load(at.add(cols)));
+        let (mut c, mut d) = (V::load(at.add(2 * cols)), V::load(at.add(3 * cols)));
+        let mut col = LANES;
+        while col < cols {
+            let at = at.add(col);
+            a = a.with(how, V::load(at));
+            b = b.with(how, V::load(at.add(cols)));
+            c = c.with(how, V::load(at.add(2 * cols)));
+            d = d.with(how, V::load(at.add(3 * cols)));
+            col += LANES;
+        }
+        [a.halved(how), b.halved(how), c.halved(how), d.halved(how)]
+    }
+}
+
+/// The same for rows that are not whole groups of 16, or fewer than eight rows, which no device takes.
 #[cold]
 fn ragged_rows(how: Reduction, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
     for (r, to) in dst.iter_mut().enumerate() {
