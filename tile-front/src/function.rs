@@ -123,6 +123,7 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
     };
     let mut parser = Parser::new(&generics, diags);
     parser.in_function = true;
+    parser.references = by_reference(&params).cloned().collect();
     let body = parser.block(&item.block);
     if diags.list().len() > before {
         return None;
@@ -132,6 +133,16 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
         Some(parsed) => Some(parsed?),
     };
     Some(Function { name: sig.ident.clone(), alias: sig.ident.clone(), generics, params, output, body })
+}
+
+/// The parameters that are tiles or vectors passed by reference.
+fn by_reference(params: &[(Ident, FunctionParam)]) -> impl Iterator<Item = &Ident> {
+    params.iter().filter_map(|(name, ty)| match ty {
+        FunctionParam::Registers(_, Pass::Reference | Pass::Mutable) => Some(name),
+        FunctionParam::Registers(_, Pass::Value) | FunctionParam::Scalar(_) | FunctionParam::Global(_) => {
+            None
+        }
+    })
 }
 
 fn parse_param(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<FunctionParam> {
@@ -200,8 +211,14 @@ pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
     let private = quote!(#krate::__private);
     let scalar_maps = infer_sample(&function);
     let witnesses = Default::default();
-    let printer =
-        Printer { private: &private, witnesses: &witnesses, scalar_maps: &scalar_maps, functions: &[] };
+    let references: Vec<Ident> = by_reference(&function.params).cloned().collect();
+    let printer = Printer {
+        private: &private,
+        witnesses: &witnesses,
+        scalar_maps: &scalar_maps,
+        functions: &[],
+        references: &references,
+    };
     let body = body(&parsed, &function, &printer);
     let (kept, vis, name) = (keep_item(&parsed), &parsed.vis, &function.name);
     let mut bare = parsed.clone();

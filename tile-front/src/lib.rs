@@ -142,6 +142,7 @@ fn expand_kernel(attr: TokenStream, item: TokenStream, functions: &[TokenStream]
             witnesses: &pipeline.witnesses,
             scalar_maps: &pipeline.scalar_maps,
             functions: &pipeline.functions,
+            references: &[],
         },
         function_tokens: functions,
         compiled: if diags.is_empty() { &pipeline.compiled } else { &[] },

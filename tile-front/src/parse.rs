@@ -68,6 +68,8 @@ pub struct Parser<'a> {
     pub is_unsafe: bool,
     /// True in a device function, which ends at its end.
     pub in_function: bool,
+    /// Parameters of a device function that are tiles or vectors passed by reference: they are used without `&`.
+    pub references: Vec<Ident>,
     /// Names of the device functions the kernel may call.
     pub functions: &'a [Ident],
     depth: u32,
@@ -76,7 +78,16 @@ pub struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// Makes a parser.
     pub fn new(generics: &'a [GenericParam], diags: &'a mut Diags) -> Parser<'a> {
-        Parser { generics, diags, exprs: 0, is_unsafe: false, in_function: false, functions: &[], depth: 0 }
+        Parser {
+            generics,
+            diags,
+            exprs: 0,
+            is_unsafe: false,
+            in_function: false,
+            references: vec![],
+            functions: &[],
+            depth: 0,
+        }
     }
 
     /// Makes an expression with a number of its own.
@@ -149,6 +160,13 @@ impl<'a> Parser<'a> {
         if name.by_ref.is_some() || name.subpat.is_some() {
             return self.refuse(name.ident.span(), "a pattern in `let`", "bind one variable: `let x = ..;`");
         }
+        if self.references.contains(&name.ident) {
+            return self.refuse(
+                name.ident.span(),
+                "a `let` that hides a parameter passed by reference",
+                "choose another name",
+            );
+        }
         let Some(init) = &local.init else {
             return self.refuse(
                 name.ident.span(),
@@ -215,11 +233,24 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The parameter of a device function that `e` names, if it is passed by reference.
+    pub fn reference(&self, e: &SynExpr) -> Option<Ident> {
+        let SynExpr::Path(p) = strip(e) else { return None };
+        let ident = p.path.get_ident()?;
+        self.references.contains(ident).then(|| ident.clone())
+    }
+
     fn target(&mut self, e: &SynExpr) -> Option<Ident> {
         if let SynExpr::Path(p) = e
             && let Some(ident) = p.path.get_ident()
         {
             return Some(ident.clone());
+        }
+        if let SynExpr::Unary(u) = e
+            && matches!(u.op, UnOp::Deref(_))
+            && let Some(ident) = self.reference(&u.expr)
+        {
+            return Some(ident);
         }
         self.refuse(e.span(), "assigning to anything but a variable", "assign to a `let mut` variable")
     }

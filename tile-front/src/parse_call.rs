@@ -302,7 +302,7 @@ impl Parser<'_> {
                         SynExpr::Path(p) => p.path.get_ident().cloned(),
                         _ => None,
                     },
-                    _ => None,
+                    other => self.reference(other),
                 };
                 let Some(acc) = acc else {
                     return self.arguments(args[0].span(), form, "the accumulator is `&mut` and a variable");
@@ -328,6 +328,9 @@ impl Parser<'_> {
     }
 
     fn tile_ref(&mut self, e: &SynExpr, form: &str) -> Option<Expr> {
+        if self.reference(e).is_some() {
+            return self.parse_expr(e);
+        }
         let SynExpr::Reference(r) = strip(e) else {
             return self.arguments(e.span(), form, "a tile is passed by reference: `&x`");
         };
@@ -447,6 +450,7 @@ impl Parser<'_> {
             (Some(TableMethod::Binary(op, along)), _) => {
                 let operand = match (strip(&m.args[0]), along) {
                     (SynExpr::Reference(r), _) => Operand::Reference(self.parse_expr(&r.expr)?),
+                    (name, _) if self.reference(name).is_some() => Operand::Reference(self.parse_expr(name)?),
                     (other, None) => Operand::Value(self.parse_expr(other)?),
                     (other, Some(_)) => {
                         return self.arguments(other.span(), form, "a vector is passed by reference: `&v`");

@@ -30,6 +30,8 @@ pub struct Printer<'a> {
     pub scalar_maps: &'a BTreeSet<u32>,
     /// Device functions the kernel may call.
     pub functions: &'a [Function],
+    /// Names that stand for references already: parameters of a device function.
+    pub references: &'a [Ident],
 }
 
 /// The tokens in parentheses that stand where the user's did, so that rustc sees a call end where it ends.
@@ -175,7 +177,10 @@ impl Printer<'_> {
             Stmt::Assign { name, op, value } => {
                 let value = self.expr(value);
                 match op {
-                    None => quote! { #name = #value; },
+                    None => {
+                        let place = self.place(name);
+                        quote! { #place = #value; }
+                    }
                     Some(op) => {
                         let (f, private) = (ident(op.name(), name.span()), self.at_token(name.span()));
                         quote! { #name = #private::scalar::#f(#name, #value); }
@@ -308,12 +313,12 @@ impl Printer<'_> {
             Method::MapBinary(_, _, operand) => match &**operand {
                 Operand::Value(e) => (None, self.expr(e)),
                 Operand::Reference(e) => {
-                    let e = self.expr(e);
+                    let e = self.borrowed(e);
                     (None, quote_spanned!(span => &#e))
                 }
             },
             Method::Reduce(_, _, Some(running)) => {
-                let running = self.expr(running);
+                let running = self.borrowed(running);
                 (None, quote_spanned!(span => &#running))
             }
             Method::Keep(_, args) => (None, list(&args[..])),
@@ -347,6 +352,20 @@ impl Printer<'_> {
                 }
             }
         }
+    }
+
+    /// A borrowed operand: what is a reference already is borrowed again.
+    fn borrowed(&self, e: &Expr) -> TokenStream {
+        let text = self.expr(e);
+        match &e.kind {
+            ExprKind::Name(name) if self.references.contains(name) => quote!(*#text),
+            _ => text,
+        }
+    }
+
+    /// The place behind a variable.
+    fn place(&self, name: &Ident) -> TokenStream {
+        if self.references.contains(name) { quote!(*#name) } else { quote!(#name) }
     }
 
     /// `&` where the user's argument number `i` of those with one has it.
@@ -431,11 +450,11 @@ impl Printer<'_> {
                 }
             }
             CallOp::Store { global, tile, at, .. } => {
-                let (tile, at, borrow) = (self.expr(tile), self.at(at), self.borrow(call, 0));
+                let (tile, at, borrow) = (self.borrowed(tile), self.at(at), self.borrow(call, 0));
                 (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #borrow #tile, #at))
             }
             CallOp::Mma { acc, a, b, .. } => {
-                let (a, b) = (self.expr(a), self.expr(b));
+                let (acc, a, b) = (self.place(acc), self.borrowed(a), self.borrowed(b));
                 let borrows = [0, 1, 2].map(|i| self.borrow(call, i));
                 let [to_acc, to_a, to_b] = &borrows;
                 let path = quote_spanned! { span => #private::ops::mma::#name };

@@ -441,3 +441,79 @@ fn loops_leave_early_alike() {
         assert!(acc.iter().zip(&host).all(|(w, h)| (w + first).to_bits() == h.to_bits()), "{start} {most}");
     }
 }
+
+/// Multiplies into an accumulator that the kernel owns, and gives the sum of its rows.
+#[tile_fn]
+fn accumulate<A: MmaInput, const M: usize, const N: usize, const K: usize>(
+    acc: &mut rt<f32, M, N, Acc>,
+    x: &rt<A, M, K>,
+    b: &gl<A>,
+    k: u32,
+    gain: f32,
+) -> rv<f32, M, PerRow> {
+    let y: rt<A, K, N, Vnni> = load_transform(b, [k, 0]);
+    mma_AB(acc, x, &y);
+    *acc = acc.scale(gain.exp2());
+    acc.row_sum()
+}
+
+mod elsewhere {
+    use tile_std::prelude::*;
+
+    /// A function of another module, with a switch.
+    #[tile_fn]
+    pub(super) fn finish<const M: usize, const N: usize, const SQUARE: bool>(
+        mut acc: rt<f32, M, N, Acc>,
+        sums: &rv<f32, M, PerRow>,
+    ) -> rt<f32, M, N, Acc> {
+        if SQUARE {
+            acc = acc.mul(&acc);
+        }
+        acc.add_row(sums)
+    }
+}
+
+#[tile_kernel(fns(accumulate, elsewhere::finish), instances(<bf16, 16, 32, 16; subgroups = (1, 1)>))]
+fn with_functions<A: MmaInput, const M: usize, const N: usize, const K: usize>(
+    c: &mut gl<f32>,
+    a: &gl<A>,
+    b: &gl<A>,
+) {
+    let at = own_tile::<M, N>(c, Linear);
+    let mut acc: rt<f32, M, N, Acc> = zeros();
+    let mut sums: rv<f32, M, PerRow> = zeros();
+    for k in 0..a.col_tiles(K) {
+        let x: rt<A, M, K> = load(a, [at.row(), k]);
+        sums = accumulate(&mut acc, &x, b, k, 1.0).max(&sums);
+    }
+    store(c, &elsewhere::finish::<M, N, true>(acc, &sums), at);
+}
+
+#[test]
+fn device_functions_mean_the_same_everywhere() {
+    let (a, b) = (matrix::<bf16>(11, 40, 1), matrix::<bf16>(40, 30, 2));
+    let run = |device: &Device| {
+        let mut c = Tensor::<f32>::zeros(11, 30).expect("small");
+        with_functions::launch::<bf16, 16, 32, 16>(device, &mut c, &a, &b).unwrap_or_else(|e| panic!("{e}"));
+        c
+    };
+    let (host, sim) = (run(&Device::host()), run(&Device::sim()));
+    let mut acc = vec![0.0f64; 11 * 30];
+    let mut sums = [0.0f64; 11];
+    for k in 0..3 {
+        for (i, v) in acc.iter_mut().enumerate() {
+            let (r, c) = (i / 30, i % 30);
+            *v = 2.0
+                * (*v + (k * 16..(k * 16 + 16).min(40)).map(|s| at(&a, r, s) * at(&b, s, c)).sum::<f64>());
+        }
+        for (r, s) in sums.iter_mut().enumerate() {
+            *s = s.max(acc[r * 30..][..30].iter().sum());
+        }
+    }
+    for (i, v) in acc.iter().enumerate() {
+        let (r, c) = (i / 30, i % 30);
+        let want = v * v + sums[r];
+        close(&format!("host {r} {c}"), at(&host, r, c), want, 1e-4);
+        close(&format!("sim {r} {c}"), at(&sim, r, c), want, 1e-4);
+    }
+}
