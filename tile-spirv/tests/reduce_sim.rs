@@ -191,3 +191,33 @@ fn triangles_compare_indices_that_do_not_wrap() {
         }
     }
 }
+
+/// The fused softmax over several tiles of rows, with columns that the tile exceeds and NaN around them.
+#[test]
+fn a_fused_softmax_of_ragged_rows() {
+    use tensor::{Ready, Shape, Tensor, launch};
+    for (dtype, allowed) in [(DType::F32, 1e-6), (DType::Bf16, 4e-3), (DType::F16, 1e-3)] {
+        let kernel = support::softmax(dtype, (16, 128));
+        let ready = Ready::new(&tile_spirv::lower(&kernel).expect("lowers")[0]);
+        for (rows, cols) in [(16, 128), (37, 128), (16, 1), (9, 99), (150, 33), (1, 64)] {
+            let mut memory = tile_sim::Memory::new();
+            let at = |r: u32, c: u32| rounded(dtype, noise(17, 0, r, c) * 4.0);
+            let out = Tensor::map(&mut memory, dtype, Shape::plain(rows, cols), None);
+            let input = Tensor::map(&mut memory, dtype, Shape::plain(rows, cols), Some(&|_, r, c| at(r, c)));
+            let args = [out.args(), input.args()].concat();
+            launch(&ready, &mut memory, &out, (16, 128), (8, 1), &args).expect("runs");
+            let got = out.read(&memory);
+            for r in 0..rows {
+                let sum: f64 = (0..cols).map(|c| f64::from(at(r, c)).exp()).sum();
+                for c in 0..cols {
+                    let want = f64::from(at(r, c)).exp() / sum;
+                    let got = f64::from(got[(r * cols + c) as usize]);
+                    assert!(
+                        (got - want).abs() <= allowed,
+                        "{dtype} {rows}x{cols} ({r}, {c}): {got}, not {want}"
+                    );
+                }
+            }
+        }
+    }
+}

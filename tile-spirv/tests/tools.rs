@@ -70,6 +70,11 @@ fn a_fused_softmax_stays_in_registers() {
             assert_eq!((code.spill, code.wide_exp, code.wide_inv), (0, 128, 1), "{dtype} on {device}");
             assert!(code.instructions <= most, "{dtype} on {device}: {} instructions", code.instructions);
         }
+        for device in module.devices.iter().filter(|d| !["pvc", "bmg"].contains(&d.name())) {
+            let code = tools.compile(&module, device.name());
+            println!("softmax {dtype} 16x128 on {device}: {} instructions", code.instructions);
+            assert_eq!((code.spill, code.wide_exp), (0, 128), "{dtype} on {device}");
+        }
     }
 }
 

@@ -86,9 +86,10 @@ impl Lowering<'_> {
 
     /// Combines the lanes of 8 or 16 registers; lane `r` of the result has the value of register `r`.
     ///
-    /// Two registers are folded into one at a time: the lanes without a bit keep the first, those with it the second. The
-    /// group instructions would give every value to all lanes, from where it had to be put into its own, and on Intel's
-    /// compiler one takes 9 instructions.
+    /// Two registers are folded into one at a time: the lanes without a bit keep the first, those with it the second.
+    /// Measured with Intel's compiler on pvc and bmg: 91 instructions for 16 rows and 56 for 8. A group instruction per
+    /// row, whose uniform results lanes then select, took 166 and 85 (the compiler did not join them into one tree),
+    /// promises less about NaN, and does not exist for products before SPIR-V 1.3.
     fn reduce_lanes(&mut self, how: Reduction, rows: &[Id]) -> Id {
         let eight = rows.len() < LANES as usize;
         let mut rows = rows.to_vec();

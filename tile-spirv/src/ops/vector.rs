@@ -97,12 +97,8 @@ impl Lowering<'_> {
                     let mut out = vec![];
                     for first in (0..ty.len).step_by(LANES as usize) {
                         let column = col.plus(&mut s.e, lane).at(&mut s.e, first);
-                        let mut inside = s.e.compare(Inst::ULessThan, column, surface.cols);
-                        if ty.len - first < LANES {
-                            let end = s.e.u32(ty.len - first);
-                            let exists = s.e.compare(Inst::ULessThan, lane, end);
-                            inside = s.e.both_true(inside, exists);
-                        }
+                        // Lanes beyond the vector's end hold whatever lies there in the row; nothing reads them.
+                        let inside = s.e.compare(Inst::ULessThan, column, surface.cols);
                         // A lane outside reads the last column instead, so that all lanes read together.
                         let column = s.e.min(U32, column, last);
                         let value = s.read(surface, ty.dtype, row, column);

@@ -45,6 +45,7 @@ impl Build {
                 params: vec![],
                 subgroups,
                 unowned_stores: false,
+                host_only: false,
                 values: vec![],
                 body,
             },
