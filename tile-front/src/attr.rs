@@ -47,6 +47,8 @@ pub struct Entry {
     pub args: Vec<Arg>,
     /// Sub-groups of a work-group as (rows, cols).
     pub subgroups: (u32, u32),
+    /// `host`: the instance is for the host device alone.
+    pub host_only: bool,
     /// The entry's opening bracket.
     pub span: Span,
 }
@@ -95,14 +97,19 @@ impl Parse for Entry {
             }
         }
         let mut subgroups = None;
+        let mut host_only = false;
         while input.peek(Token![;]) {
             input.parse::<Token![;]>()?;
             let key: Ident = input.parse()?;
+            if key == "host" {
+                host_only = true;
+                continue;
+            }
             if key != "subgroups" {
                 return Err(syn::Error::new(
                     key.span(),
                     format!(
-                        "unknown instance option `{key}`\n  help: the option is `subgroups = (rows, cols)`"
+                        "unknown instance option `{key}`\n  help: the options are `subgroups = (rows, cols)` and `host`"
                     ),
                 ));
             }
@@ -127,7 +134,7 @@ impl Parse for Entry {
                 "an instance names the grid of sub-groups that forms a work-group\n  help: `<bf16, 32, 64; subgroups = (8, 4)>`",
             ));
         };
-        Ok(Entry { args, subgroups, span: open.span })
+        Ok(Entry { args, subgroups, host_only, span: open.span })
     }
 }
 

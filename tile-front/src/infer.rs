@@ -94,8 +94,14 @@ pub fn infer_sample(function: &Function) -> BTreeSet<u32> {
         });
         let span = function.name.span();
         let name = function.name.to_string();
-        let binding =
-            Binding { values: values.collect(), listed: vec![], name: name.clone(), subgroups: (1, 1), span };
+        let binding = Binding {
+            values: values.collect(),
+            listed: vec![],
+            name: name.clone(),
+            subgroups: (1, 1),
+            host_only: true,
+            span,
+        };
         let decl = Decl {
             name: function.name.clone(),
             is_unsafe: false,
@@ -131,6 +137,7 @@ impl<'a> Infer<'a> {
             params: vec![],
             subgroups: binding.subgroups,
             unowned_stores: decl.is_unsafe,
+            host_only: binding.host_only,
             values: vec![],
             body: Region { args: vec![], ops: vec![], exit: Exit::Return },
         };

@@ -185,7 +185,8 @@ impl Infer<'_> {
                     global: id,
                     at: at?,
                     tile: (t.rows, t.cols),
-                    peers: peers.map(|(p, _)| p),
+                    // A sub-group without peers fetches the whole tile itself.
+                    peers: peers.map(|(p, _)| p).filter(|p| p.count(self.kernel.subgroups) > 1),
                 };
                 self.emit(kind, &[], span);
                 Some(Val::Unit)

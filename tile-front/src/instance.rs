@@ -45,6 +45,8 @@ pub struct Binding {
     pub name: String,
     /// Sub-groups of a work-group as (rows, cols).
     pub subgroups: (u32, u32),
+    /// The instance is for the host device alone.
+    pub host_only: bool,
     /// Where the entry was written.
     pub span: proc_macro2::Span,
 }
@@ -252,6 +254,7 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
         values,
         name: format!("<{}>", texts.join(", ")),
         subgroups: entry.subgroups,
+        host_only: entry.host_only,
         span: entry.span,
     };
     for (name, expr) in derives {

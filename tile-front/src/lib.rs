@@ -230,6 +230,8 @@ fn compile(attr: TokenStream, item: &ItemFn, listed: &[TokenStream]) -> (Pipelin
         };
         match tile_ir::verify::verify(inferred.kernel) {
             Err(broken) => diags.append_instance(broken.into_iter().map(at).collect()),
+            // An instance for the host alone has no device module.
+            Ok(kernel) if binding.host_only => compiled.push(Compiled { binding, kernel, modules: vec![] }),
             Ok(kernel) => match tile_spirv::lower(&kernel) {
                 Ok(modules) => compiled.push(Compiled { binding, kernel, modules }),
                 Err(e) => diags.push(

@@ -85,6 +85,8 @@ pub struct Kernel {
     pub subgroups: (u32, u32),
     /// True when the kernel is an `unsafe fn` and may store at any coordinate.
     pub unowned_stores: bool,
+    /// True when the instance is for the host device alone, so that its tiles need not fit a GPU's registers.
+    pub host_only: bool,
     /// The type of every value, indexed by [`ValueId`].
     pub values: Vec<Type>,
     /// The program.

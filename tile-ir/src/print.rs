@@ -13,6 +13,9 @@ impl fmt::Display for Kernel {
         if self.unowned_stores {
             f.write_str(" unowned_stores")?;
         }
+        if self.host_only {
+            f.write_str(" host")?;
+        }
         f.write_str("\n")?;
         for (i, param) in self.params.iter().enumerate() {
             match param.kind {

@@ -73,13 +73,13 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
             "call it once: `let at = own_tile::<BM, BN>(c, Snake(8));`",
         );
     }
-    let devices = v.devices.clone();
+    let devices = if kernel.host_only { vec![] } else { v.devices.clone() };
     let mut out = v.out;
     if !out.is_empty() {
         return Err(out);
     }
     let peak = live_peak(&kernel);
-    if peak.bytes > REGISTER_BYTES {
+    if peak.bytes > REGISTER_BYTES && !kernel.host_only {
         out.push(Diagnostic::new(
             Code::RegisterBudget,
             peak.span,
@@ -88,7 +88,7 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
                 peak.bytes,
                 peak.tiles.join(", ")
             ),
-            "use smaller tile sizes in this instance, or let a tile die earlier",
+            "use smaller tile sizes in this instance, or let a tile die earlier; `; host` compiles it for the host device alone",
         ));
         return Err(out);
     }

@@ -109,9 +109,9 @@ fn every_instance_multiplies_a_ragged_batch() {
     let mut executed = 0;
     for instance in tile_std::kernels::gemm::gemm::INSTANCES {
         let transpose_b = instance.generics[5] == tile_std::Generic::Flag(true);
-        let f = |device: &Device| -> Vec<f32> {
+        let f = |chosen: Option<&'static tile_std::InstanceInfo>, device: &Device| -> Vec<f32> {
             let mut rng = Rng(0x1257);
-            let options = GemmOptions { transpose_b, instance: Some(instance), ..GemmOptions::default() };
+            let options = GemmOptions { transpose_b, instance: chosen, ..GemmOptions::default() };
             let shape = if transpose_b { [3, 1, 70, 50] } else { [3, 1, 50, 70] };
             let mut c = vec![];
             macro_rules! go {
@@ -138,7 +138,9 @@ fn every_instance_multiplies_a_ragged_batch() {
             go!(f16, f16);
             c
         };
-        let (host, sim) = (f(&Device::host()), f(&Device::sim()));
+        let host = f(Some(instance), &Device::host());
+        // An instance for the host alone has nothing the simulator could run; another of the same types has.
+        let sim = f(if instance.modules.is_empty() { None } else { Some(instance) }, &Device::sim());
         assert_eq!(host.len(), 3 * 40 * 70, "{}", instance.name);
         for (h, s) in host.iter().zip(&sim) {
             assert!((h - s).abs() <= 0.02 * h.abs().max(1.0), "{}: {h} and {s}", instance.name);

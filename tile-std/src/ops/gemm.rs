@@ -125,7 +125,7 @@ pub fn gemm_into<'a, A: MmaInput, C: Element>(
     }
     let instance = match options.instance {
         Some(instance) => fits::<A, C>(instance, options.transpose_b)?,
-        None => choose::<A, C>(needed, options.transpose_b),
+        None => choose::<A, C>(device, needed, options.transpose_b),
     };
     let [batch, depth, ..] = needed;
     let over_planes = |v: View<'a, A>| -> Result<View<'a, A>, TensorError> {
@@ -147,15 +147,29 @@ const SNAKE: u32 = 8;
 /// large tile empty.
 const SIZES: &[(usize, [u64; 3])] = &[(8, [8, 32, 32]), (64, [16, 64, 32]), (usize::MAX, [32, 64, 32])];
 
+/// Tile sizes on the host device, where they are memory and not registers (measured: `gemm_host` in benches).
+const HOST_SIZES: [u64; 3] = [128, 128, 64];
+
+/// Rows and columns below which most of a [`HOST_SIZES`] tile would be empty.
+const HOST_LEAST: usize = 96;
+
 fn generics<A: Element, C: Element>([m, n, k]: [u64; 3], transpose_b: bool) -> [Generic; 7] {
     let types = [Generic::Type(A::DTYPE), Generic::Type(C::DTYPE)];
     let sizes = [Generic::Size(m), Generic::Size(n), Generic::Size(k)];
     [types[0], types[1], sizes[0], sizes[1], sizes[2], Generic::Flag(transpose_b), Generic::Flag(true)]
 }
 
-fn choose<A: MmaInput, C: Element>(c: Shape, transpose_b: bool) -> &'static InstanceInfo {
-    let (_, sizes) = SIZES.iter().find(|(bound, _)| c[2] <= *bound).expect("the last bound is usize::MAX");
-    kernel::KERNEL.find(&generics::<A, C>(*sizes, transpose_b)).expect(
+fn choose<A: MmaInput, C: Element>(device: &Device, c: Shape, transpose_b: bool) -> &'static InstanceInfo {
+    let &(_, mut sizes) =
+        SIZES.iter().find(|(bound, _)| c[2] <= *bound).expect("the last bound is usize::MAX");
+    if let Device::Host(host) = device {
+        let tiles =
+            c[0] * c[1] * c[2].div_ceil(HOST_SIZES[0] as usize) * c[3].div_ceil(HOST_SIZES[1] as usize);
+        if c[2] >= HOST_LEAST && c[3] >= HOST_LEAST && tiles >= 2 * host.threads() {
+            sizes = HOST_SIZES;
+        }
+    }
+    kernel::KERNEL.find(&generics::<A, C>(sizes, transpose_b)).expect(
         "every row of SIZES is compiled for all element types; the test `policy_instances_exist` checks it",
     )
 }
@@ -198,11 +212,13 @@ mod tests {
     fn policy_instances_exist() {
         fn all<A: MmaInput>() {
             for transpose_b in [false, true] {
-                for (bound, _) in SIZES {
-                    let c = [1, 1, *bound, 64];
-                    choose::<A, f32>(c, transpose_b);
-                    choose::<A, bf16>(c, transpose_b);
-                    choose::<A, f16>(c, transpose_b);
+                let rows = SIZES.iter().map(|(bound, _)| *bound).chain([4096]);
+                for c in rows.flat_map(|m| [[1, 1, m, 64], [1, 1, m.min(1 << 20), 4096]]) {
+                    for device in [Device::host(), Device::sim()] {
+                        choose::<A, f32>(&device, c, transpose_b);
+                        choose::<A, bf16>(&device, c, transpose_b);
+                        choose::<A, f16>(&device, c, transpose_b);
+                    }
                 }
             }
         }
