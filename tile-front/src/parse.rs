@@ -218,7 +218,9 @@ impl<'a> Parser<'a> {
                 Some(Stmt::Return(r.return_token.span()))
             }
             SynExpr::While(w) => self.while_loop(w),
-            SynExpr::Loop(l) => self.refuse(l.loop_token.span(), "`loop`", "use `for i in lo..hi`"),
+            SynExpr::Loop(l) => {
+                self.refuse(l.loop_token.span(), "`loop`", "use `while condition` or `for i in lo..hi`")
+            }
             SynExpr::Break(b) => match (&b.label, &b.expr) {
                 (None, None) => Some(Stmt::Break(b.break_token.span())),
                 (Some(_) | None, _) => {

@@ -129,7 +129,7 @@ impl Parser<'_> {
         let Some((_, form)) = OPS.iter().find(|(n, _)| *n == text) else {
             let help = match nearest(&text, OPS) {
                 // `f32::max(x, y)`
-                _ if METHODS.iter().any(|(n, _)| *n == text) => {
+                _ if METHODS.iter().any(|(n, _)| *n == text) || table_method(&text).is_some() => {
                     format!("`{text}` is a method: write `x.{text}(..)`")
                 }
                 Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
@@ -513,7 +513,14 @@ impl Parser<'_> {
         let help = if text.starts_with("wrapping_") {
             "scalar arithmetic always wraps; use the operator".to_string()
         } else {
-            match nearest(text, METHODS) {
+            let maps =
+                MapUnary::ALL.iter().map(|op| op.name()).chain(MapBinary::ALL.iter().map(|op| op.name()));
+            let among: Vec<_> = METHODS.iter().copied().chain(maps.map(|name| (name, ""))).collect();
+            match nearest(text, &among) {
+                Some((near, _)) if table_method(near).is_some() => {
+                    let form = table_method(near).map(|m| m.form(near)).unwrap_or_default();
+                    format!("did you mean `{near}`? Its form is `{form}`")
+                }
                 Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
                 None => {
                     let maps: Vec<&str> = MapUnary::ALL
