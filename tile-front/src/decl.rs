@@ -454,8 +454,15 @@ fn parse_vector(
                     diags.push(
                         Code::UntypedSource,
                         arg.span(),
-                        "the encoding of a vector is `PerRow` or `PerCol`",
-                        "",
+                        match name {
+                            Some(name) => {
+                                format!(
+                                    "the encoding of a vector is `PerRow` or `PerCol`; here it is `{name}`"
+                                )
+                            }
+                            None => "the encoding of a vector is `PerRow` or `PerCol`".to_string(),
+                        },
+                        "`PerRow` has one element per row of a tile, `PerCol` one per column",
                     );
                     return None;
                 }

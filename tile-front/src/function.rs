@@ -77,7 +77,7 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
         refuse(token.span(), "here it is `const`", "remove `const`");
     }
     if let Safety::Unsafe(token) = &sig.safety {
-        refuse(token.span(), "here it is `unsafe`", "store in the kernel itself");
+        refuse(token.span(), "here it is `unsafe`", "remove `unsafe`; stores stand in the kernel");
     }
     if let Some(abi) = &sig.abi {
         refuse(abi.span(), "here it has an ABI", "remove `extern`");
@@ -119,7 +119,18 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
     }
     let output = match &sig.output {
         ReturnType::Default => None,
-        ReturnType::Type(_, ty) => Some(parse_type(ty, &generics, diags)),
+        ReturnType::Type(_, ty) => match &**ty {
+            Type::Path(_) | Type::Paren(_) | Type::Group(_) => Some(parse_type(ty, &generics, diags)),
+            other => {
+                diags.push(
+                    Code::Construct,
+                    other.span(),
+                    "a device function gives one tile, vector or scalar; here it gives another type",
+                    "give further results through `&mut` parameters",
+                );
+                None
+            }
+        },
     };
     let mut parser = Parser::new(&generics, diags);
     parser.in_function = true;
@@ -159,6 +170,17 @@ fn parse_param(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Optio
     if matches!(name.as_str(), "rt" | "rv") {
         return parse_type(inner, generics, diags).map(|t| FunctionParam::Registers(t, pass));
     }
+    let known = name == "gl" || (pass == Pass::Value && ScalarType::from_name(&name).is_some());
+    if !known {
+        diags.push(
+            Code::Parameter,
+            ty.span(),
+            "this is not a parameter type of a device function",
+            "a parameter is a tile `rt<..>` or vector `rv<..>` (by value, `&` or `&mut`), `&gl<T>`, or one of u32, i32, \
+             u64, f32, bool",
+        );
+        return None;
+    }
     match parse_param_type(ty, generics, diags)? {
         crate::ast::ParamType::Scalar(s) => Some(FunctionParam::Scalar(s)),
         crate::ast::ParamType::Global { dtype, mutable: false } => Some(FunctionParam::Global(dtype)),
@@ -196,17 +218,19 @@ pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
             diags.push(
                 Code::Attribute,
                 e.span(),
-                e.to_string(),
-                "`#[tile_fn]` or `#[tile_fn(crate = path)]`",
+                "a device function has one option, `crate = path`; here it is another",
+                "instances are listed by the kernels that call it",
             );
             crate::attr::default_crate()
         }
     };
     let function = if diags.is_empty() { parse_function(&parsed, &mut diags) } else { None };
     let Some(function) = function else {
+        // A kernel that lists it gets no tokens, and says nothing of a mistake that is reported here.
         let errors = diags.compile_errors();
         let kept = crate::expand::keep_unchecked(&parsed);
-        return quote! { #errors #kept };
+        let module = module(&parsed, &TokenStream::new(), &TokenStream::new());
+        return quote! { #errors #kept #module };
     };
     let private = quote!(#krate::__private);
     let scalar_maps = infer_sample(&function);
@@ -220,29 +244,34 @@ pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
         references: &references,
     };
     let body = body(&parsed, &function, &printer);
-    let (kept, vis, name) = (keep_item(&parsed), &parsed.vis, &function.name);
+    let kept = keep_item(&parsed);
     let mut bare = parsed.clone();
     bare.attrs.clear();
     bare.vis = syn::Visibility::Inherited;
-    let bare = quote!(#bare);
+    let module = module(&parsed, &quote!(#bare), &body);
+    quote! { #kept #module }
+}
+
+/// The module beside a device function, with the macro that hands its tokens over.
+fn module(item: &ItemFn, tokens: &TokenStream, content: &TokenStream) -> TokenStream {
+    let (vis, name) = (&item.vis, &item.sig.ident);
     // Exported macros share one name space per crate; the hash keeps equal names of different modules apart.
     let mut hasher = DefaultHasher::new();
-    (bare.to_string(), format!("{:?}", name.span())).hash(&mut hasher);
+    (quote!(#item).to_string(), format!("{:?}", name.span())).hash(&mut hasher);
     let hidden = format_ident!("__tile_fn_{}_{:016x}", name, hasher.finish());
     let doc = format!("The device function `{name}` for kernels that list it in `fns(..)`.");
     quote! {
-        #kept
         #[doc(hidden)]
         #[macro_export]
         macro_rules! #hidden {
-            ($to:path, $($rest:tt)*) => { $to! { $($rest)* { #bare } } };
+            ($to:path, $($rest:tt)*) => { $to! { $($rest)* { #tokens } } };
         }
         #[doc = #doc]
         #[allow(dead_code, unused, clippy::all)]
         #vis mod #name {
             #[doc(hidden)]
             pub use #hidden as __tokens;
-            #body
+            #content
         }
     }
 }

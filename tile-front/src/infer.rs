@@ -307,7 +307,7 @@ impl Infer<'_> {
                     Code::LoopExit,
                     *span,
                     "`break` and `continue` stand in a loop; here there is none",
-                    "use `return` to end the kernel",
+                    "put it into the loop it belongs to; `return` ends a kernel",
                 );
             }
             Stmt::Break(_) => return Ends::Break,

@@ -83,7 +83,7 @@ impl Infer<'_> {
                 self.error(
                     Code::UntypedSource,
                     span,
-                    format!("a source of a tile has a written type; here `{name}` has none"),
+                    format!("a source of a tile or vector has a written type; here `{name}` has none"),
                     &format!("bind it first: `let x: {written} = {name}({args});`"),
                 )
             }
@@ -263,7 +263,11 @@ impl Infer<'_> {
             | Val::Unit
             | Val::Broken) => {
                 let found = self.name_of(&other);
-                self.error(Code::Mismatch, span, format!("a tile is needed; here it is {found}"), "")
+                let help = match other {
+                    Val::Vector(..) => "a vector is spread over a tile: `x.add_row(&v)` or `x.add_col(&v)`",
+                    _ => "",
+                };
+                self.error(Code::Mismatch, span, format!("a tile is needed; here it is {found}"), help)
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use proc_macro2::Span as TokenSpan;
+use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{DTypeRef, Expr, FunctionArg, FunctionCall, GenericArg, GenericKind, SizeRef, TypeRef};
 use crate::function::{Function, FunctionParam, Pass};
@@ -61,8 +61,17 @@ impl Infer<'_> {
                     return self.error(
                         Code::Generics,
                         e.span,
-                        format!("`{}` does not take this argument", param.name),
-                        "",
+                        format!(
+                            "`{}` of `{}` is {}; here the argument is another",
+                            param.name,
+                            function.name,
+                            match param.kind {
+                                GenericKind::Type(_) => "an element type",
+                                GenericKind::Size => "a size",
+                                GenericKind::Flag => "a switch",
+                            }
+                        ),
+                        "give the arguments in the order of the function's generic parameters",
                     );
                 }
             };
@@ -75,12 +84,17 @@ impl Infer<'_> {
                 function.params.len(),
                 call.args.len()
             );
-            return self.error(Code::Arguments, e.span, message, "");
+            return self.error(
+                Code::Arguments,
+                e.span,
+                message,
+                &format!("its form is `{}`", form(function)),
+            );
         }
         let mut vars = vec![];
         let mut globals = vec![];
         for ((name, param), arg) in function.params.iter().zip(&call.args) {
-            let val = self.argument(&mut terms, param, arg)?;
+            let val = self.argument(&mut terms, name, param, arg)?;
             if let (FunctionParam::Global(dtype), Val::Global(id)) = (param, &val) {
                 globals.push((*id, dtype.clone()));
             }
@@ -113,7 +127,14 @@ impl Infer<'_> {
     }
 
     /// Evaluates an argument and types it as the parameter's type, in the callee's terms.
-    fn argument(&mut self, terms: &mut Terms<'_>, param: &FunctionParam, arg: &FunctionArg) -> Option<Val> {
+    fn argument(
+        &mut self,
+        terms: &mut Terms<'_>,
+        name: &Ident,
+        param: &FunctionParam,
+        arg: &FunctionArg,
+    ) -> Option<Val> {
+        let function = &terms.function.name;
         let (span, val, pass) = match arg {
             FunctionArg::Mutable(name) => (name.span(), self.lookup(name)?, Pass::Mutable),
             FunctionArg::Reference(e) => (e.span, self.expr(e, Want::Any)?, Pass::Reference),
@@ -161,8 +182,10 @@ impl Infer<'_> {
                     self.agreed(met, span)?;
                 }
                 if sym.role != found.role {
-                    let why =
-                        format!("a tile of role `{}` is needed; here it has `{}`", sym.role, found.role);
+                    let why = format!(
+                        "`{name}` of `{function}` has the role `{}`; here it has `{}`",
+                        sym.role, found.role
+                    );
                     return self.clash(span, &why).map(|()| Val::Unit);
                 }
                 Some(Val::Tile(id, sym))
@@ -182,7 +205,7 @@ impl Infer<'_> {
                 }
                 if sym.along != found.along {
                     let why = format!(
-                        "a `{}` vector is needed; here it is `{}`",
+                        "`{name}` of `{function}` is a `{}` vector; here it is `{}`",
                         sym.along.name(),
                         found.along.name()
                     );
@@ -193,21 +216,24 @@ impl Infer<'_> {
             (FunctionParam::Registers(_, wanted), val @ (Val::Tile(..) | Val::Vector(..)))
                 if *wanted != pass =>
             {
-                let how = match wanted {
-                    Pass::Value => "by value: `x`",
-                    Pass::Reference => "by reference: `&x`",
-                    Pass::Mutable => "by mutable reference: `&mut x`",
+                let how = |pass: Pass| match pass {
+                    Pass::Value => ("by value", "`x`"),
+                    Pass::Reference => ("by reference", "`&x`"),
+                    Pass::Mutable => ("by mutable reference", "`&mut x`"),
                 };
-                let found = self.name_of(&val);
-                self.error(Code::Arguments, span, format!("this argument, {found}, is passed {how}"), "")
+                let ((needed, write), (found, _)) = (how(*wanted), how(pass));
+                let what = self.name_of(&val);
+                let message =
+                    format!("`{name}` of `{function}` is passed {needed}; here {what} is passed {found}");
+                self.error(Code::Arguments, span, message, &format!("write {write}"))
             }
             (_, other) => {
                 let found = self.name_of(&other);
                 self.error(
                     Code::Mismatch,
                     span,
-                    format!("the function takes another kind of argument here; it is {found}"),
-                    "",
+                    format!("`{name}` of `{function}` is `{}`; here it is {found}", shown(param)),
+                    "the function's signature fixes the types of its arguments",
                 )
             }
         }
@@ -264,7 +290,7 @@ impl Infer<'_> {
             Some(TypeRef::Own(..)) => Want::Any,
         };
         let params = self.vars.len();
-        let span = function.name.span();
+        let span = function.body.tail.as_ref().map_or(function.name.span(), |tail| tail.span);
         let (val, ends) = self.block_keeping(&function.body, want);
         self.vars.truncate(params);
         let val = val?;
@@ -278,6 +304,38 @@ impl Infer<'_> {
             Want::Vector(sym) => self.vector_as(val, sym, span),
         }
     }
+}
+
+/// The type of a parameter as its function writes it.
+fn shown(param: &FunctionParam) -> String {
+    match param {
+        FunctionParam::Registers(ty, pass) => {
+            let pass = match pass {
+                Pass::Value => "",
+                Pass::Reference => "&",
+                Pass::Mutable => "&mut ",
+            };
+            let ty = match ty {
+                TypeRef::Tile(t) => sym_tile(t).to_string(),
+                TypeRef::Vector(v) => {
+                    let v = sym_vector(v);
+                    format!("rv<{}, {}, {}>", v.dtype, v.len, v.along.name())
+                }
+                TypeRef::Scalar(s, _) => s.to_string(),
+                TypeRef::Own(..) => "Own".to_string(),
+            };
+            format!("{pass}{ty}")
+        }
+        FunctionParam::Scalar(s) => s.to_string(),
+        FunctionParam::Global(dtype) => format!("&gl<{dtype}>"),
+    }
+}
+
+/// How a function is called: its name with the types of its parameters.
+fn form(function: &Function) -> String {
+    let params: Vec<String> =
+        function.params.iter().map(|(name, ty)| format!("{name}: {}", shown(ty))).collect();
+    format!("{}({})", function.name, params.join(", "))
 }
 
 /// A place in the callee's signature that an argument fixes.
@@ -316,7 +374,10 @@ impl Terms<'_> {
                 }
                 Some((_, _, known)) if *known == value => return Ok(()),
                 Some((_, _, known)) => {
-                    return Err(format!("`{name}` is {known} by the other arguments; here it is {value}"));
+                    let of = &self.function.name;
+                    return Err(format!(
+                        "`{name}` of `{of}` is {known} by the other arguments; here it is {value}"
+                    ));
                 }
             },
             Slot::Size(v) => value == Value::Size(*v),

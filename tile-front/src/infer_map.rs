@@ -55,6 +55,15 @@ impl Infer<'_> {
                 let rhs = match (&**operand, along) {
                     (Operand::Value(s), _) => {
                         let found = self.expr(s, Want::Scalar(F32))?;
+                        if let Val::Tile(..) | Val::Vector(..) = found {
+                            let found = self.name_of(&found);
+                            return self.error(
+                                Code::MapOperand,
+                                s.span,
+                                format!("`{name}` takes a tile or vector by reference; here {found} is passed by value"),
+                                &format!("write `x.{name}(&y)`"),
+                            );
+                        }
                         self.scalar(found, F32, s.span)?
                     }
                     (Operand::Reference(y), along) => {
@@ -111,14 +120,29 @@ impl Infer<'_> {
                     OpKind::Triangle { tile, lower: *lower, row_start: row?, col_start: col?, fill: fill? };
                 self.like(&val, kind, e)
             }
+            (Method::Reduce(along, ..), other @ (Val::Vector(..) | Val::Scalar(..) | Val::Int(_))) => {
+                let found = self.name_of(&other);
+                let side = along.name();
+                self.error(
+                    Code::ReduceOperand,
+                    span,
+                    format!("`{name}` reduces a tile to a `{side}` vector; here it is called on {found}"),
+                    "load the elements as a tile to reduce them",
+                )
+            }
             (_, other) => {
                 let found = self.name_of(&other);
-                self.error(
-                    Code::Mismatch,
-                    span,
-                    format!("{found} has no `.{name}()`"),
-                    "`cargo tile explain T033` lists what has which",
-                )
+                let help = match (&other, method) {
+                    (Val::Scalar(..) | Val::Int(_), Method::To(_)) => "scalars convert with `as`: `x as f32`",
+                    (Val::Scalar(..) | Val::Int(_), Method::Scale(_)) => "scalars have operators: `x * y`",
+                    (Val::Scalar(..) | Val::Int(_), Method::MapUnary(_)) => "convert it first: `x as f32`",
+                    (Val::Vector(..), Method::Keep(..) | Method::Triangle(..)) => "masks work on tiles",
+                    (Val::Tile(..) | Val::Vector(..), Method::Part | Method::Tiles(..) | Method::Outside) => {
+                        "dimensions are those of a `gl`, positions those of `own_tile`'s value"
+                    }
+                    _ => "",
+                };
+                self.error(Code::UnknownOp, span, format!("{found} has no `.{name}()`"), help)
             }
         }
     }
@@ -170,12 +194,17 @@ impl Infer<'_> {
             Some(Along::Rows) => "a vector with one element per row (`PerRow`)",
             Some(Along::Cols) => "a vector with one element per column (`PerCol`)",
         };
-        self.error(
-            Code::MapOperand,
-            y.span,
-            format!("`{name}` takes {wants}; here it is {found}"),
-            "beside a tile, `add_row` takes one value per row and `add_col` one per column",
-        )
+        let text = name.to_string();
+        let stem = text.trim_end_matches("_row").trim_end_matches("_col");
+        let help = match (lhs, rhs) {
+            (Val::Tile(..), Val::Vector(_, v)) => match v.along {
+                Along::Rows => format!("a vector with one element per row goes with `{stem}_row(&v)`"),
+                Along::Cols => format!("a vector with one element per column goes with `{stem}_col(&v)`"),
+            },
+            (_, Val::Scalar(..)) => format!("write `x.{stem}(s)`"),
+            (_, _) => format!("two of one type go with `{stem}(&y)`"),
+        };
+        self.error(Code::MapOperand, y.span, format!("`{name}` takes {wants}; here it is {found}"), &help)
     }
 
     fn scalar_map(&mut self, e: &Expr, op: MapUnary, value: ValueId) -> Option<Val> {

@@ -148,6 +148,11 @@ fn expand_kernel(attr: TokenStream, item: TokenStream, functions: &[TokenStream]
         compiled: if diags.is_empty() { &pipeline.compiled } else { &[] },
         derived: &derived,
     };
+    // A device function without tokens has mistakes, which are reported where it stands.
+    if functions.iter().any(TokenStream::is_empty) {
+        let (kept, module) = (expand::keep_unchecked(&parsed), expansion.broken_module());
+        return quote! { #kept #module };
+    }
     if diags.is_empty() {
         let (kept, module) = (expand::keep_item(&parsed), expansion.module());
         let paths = pipeline.attr.iter().flat_map(|a| &a.functions);

@@ -492,7 +492,7 @@ impl<'a> Parser<'a> {
             SynExpr::Await(a) => {
                 self.refuse(a.await_token.span(), "`.await`", "loads complete by themselves")
             }
-            SynExpr::Let(l) => self.refuse(l.let_token.span(), "`if let`", "use a comparison"),
+            SynExpr::Let(l) => self.refuse(l.let_token.span(), "`let` in a condition", "use a comparison"),
             SynExpr::Return(r) => self.refuse(
                 r.return_token.span(),
                 "`return` inside an expression",

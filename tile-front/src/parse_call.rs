@@ -130,9 +130,15 @@ impl Parser<'_> {
             let help = match nearest(&text, OPS) {
                 // `f32::max(x, y)`
                 _ if METHODS.iter().any(|(n, _)| *n == text) || table_method(&text).is_some() => {
-                    format!("`{text}` is a method: write `x.{text}(..)`")
+                    format!(
+                        "`{text}` is a method: write `x.{text}(..)`; device functions are listed in `fns(..)`"
+                    )
                 }
                 Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
+                None if self.in_function => {
+                    "a device function calls ops only; let the kernel call both, and pass the result on"
+                        .to_string()
+                }
                 None => {
                     let all: Vec<&str> = OPS.iter().map(|(n, _)| *n).collect();
                     format!("the ops are {}; device functions are listed in `fns(..)`", all.join(", "))
@@ -261,11 +267,31 @@ impl Parser<'_> {
                 let global = self.global(&args[0], form);
                 let at = self.at(&args[1], form);
                 let (global, at) = (global?, at?);
+                match (&at, text) {
+                    (At::Own(name), "load_vec") => {
+                        let found = "a vector's coordinate is a list or `elements([..])`";
+                        return self.arguments(name.span(), form, found);
+                    }
+                    (At::Own(_) | At::List { elements: true, .. }, "load_scalar") => {
+                        let found = "an element is named by a list, which counts elements";
+                        return self.arguments(args[1].span(), form, found);
+                    }
+                    (At::Own(_) | At::List { .. }, _) => {}
+                }
                 Some(if text == "load_vec" {
                     CallOp::LoadVector { global, at }
                 } else {
                     CallOp::LoadScalar { global, at }
                 })
+            }
+            "own_tile" if self.in_function => {
+                self.diags.push(
+                    Code::Grid,
+                    span,
+                    "the kernel takes its grid from `own_tile`; here a device function calls it",
+                    "call it in the kernel and pass `at.row()` and `at.col()` on",
+                );
+                None
             }
             "own_tile" => {
                 let [rows, cols] = generics else {

@@ -4,11 +4,38 @@ use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::Device;
-use crate::types::{Along, DType, Role, ScalarType, Type};
+use crate::types::{Along, DType, Role, ScalarType, Type, VectorType};
 
-/// Lists the forms of a right operand, for messages.
-const RIGHT: &str =
-    "the same type, an f32 scalar, or an f32 vector along the tile's rows (`PerRow`) or columns (`PerCol`)";
+/// What the right operand of an element-wise op must be where it is not, and the fix.
+fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
+    match (lhs, rhs) {
+        (Type::Tile(t), Type::Vector(v)) => {
+            let len = match v.along {
+                Along::Rows => t.rows,
+                Along::Cols => t.cols,
+            };
+            let needed = Type::Vector(VectorType { dtype: DType::F32, len, along: v.along });
+            let help = if v.len == len {
+                "convert the vector: `.to::<f32>()`"
+            } else {
+                "reduce or load a vector of the tile's size"
+            };
+            (format!("`{needed}`"), help)
+        }
+        (Type::Tile(t), Type::Tile(u)) if (t.rows, t.cols) != (u.rows, u.cols) => {
+            ("a tile of its own size".into(), "load or make both with one size")
+        }
+        (Type::Tile(t), Type::Tile(u)) if t.dtype == u.dtype => {
+            ("a tile of its own role".into(), "`.to::<T>()` makes a `Row` tile of an `Acc` one")
+        }
+        (Type::Vector(v), Type::Vector(w)) if (v.len, v.along) != (w.len, w.along) => {
+            ("a vector of its own length and encoding".into(), "load or make both with one length")
+        }
+        (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => {
+            ("an operand of its own element type".into(), "convert one side with `.to::<T>()`")
+        }
+    }
+}
 
 pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     let out = result(kernel, op)?;
@@ -64,10 +91,11 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
                 (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => false,
             };
             if lhs != out || !fits {
+                let (needs, help) = needs(lhs, rhs);
                 return fail(
                     Code::MapOperand,
-                    format!("the right operand of `{}` has {RIGHT}; here {lhs} meets {rhs}", what.name()),
-                    "convert one side with `.to::<T>()`, or reduce or load a vector of the tile's size",
+                    format!("`{}` of `{lhs}` takes {needs}; here it is `{rhs}`", what.name()),
+                    help,
                 );
             }
         }

@@ -32,9 +32,12 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         Along::Cols => tile.cols,
     };
     let needed = Type::Vector(VectorType { dtype: DType::F32, len, along: *along });
-    if out != needed || running.is_some_and(|r| kernel.ty(r) != needed) {
+    if out != needed {
+        return fail(format!("`{}` of `{tile}` gives `{needed}`; here it is `{out}`", op.kind.name()), "");
+    }
+    if let Some(found) = running.map(|r| kernel.ty(r)).filter(|found| *found != needed) {
         return fail(
-            format!("`{}` of `{tile}` gives and continues `{needed}`; here it is {out}", op.kind.name()),
+            format!("`{}_with` of `{tile}` continues `{needed}`; here it is `{found}`", op.kind.name()),
             "a running value has the type of the result",
         );
     }
