@@ -1,0 +1,12 @@
+//! T016: `fill` takes an f32.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let tile: rt<f32, M, 16> = fill(n);
+    store(c, &tile, at);
+}
+
+fn main() {}

@@ -1,0 +1,18 @@
+//! T036: `break` and `continue` stand in a loop.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    if n == 0 {
+        break;
+    }
+    if n == 1 {
+        continue;
+    }
+    let tile: rt<f32, M, 16> = zeros();
+    store(c, &tile, at);
+}
+
+fn main() {}

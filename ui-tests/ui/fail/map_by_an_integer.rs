@@ -1,0 +1,13 @@
+//! T016: the scalar operand of an element-wise op is f32.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, a: &gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let x: rt<f32, M, 16> = load(a, at);
+    let tile = x.add(n).mul(a.cols());
+    store(c, &tile, at);
+}
+
+fn main() {}

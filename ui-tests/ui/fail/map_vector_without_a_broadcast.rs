@@ -1,0 +1,14 @@
+//! T033: `add` takes the receiver's type; a vector goes with `add_row` or `add_col`.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let x: rt<f32, M, 16> = load(a, at);
+    let v = x.row_max();
+    let tile = x.add(&v);
+    store(c, &tile, at);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! T034: a reduction takes a tile.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<16; subgroups = (1, 1)>))]
+fn kernel<const M: usize>(c: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<M, 16>(c, Linear);
+    let x: rt<f32, M, 16> = load(a, at);
+    let s = x.row_max().col_max();
+    let tile = x.add(1.0);
+    store(c, &tile, at);
+}
+
+fn main() {}
