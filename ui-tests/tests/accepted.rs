@@ -20,8 +20,12 @@ mod control_flow;
 mod derived_sizes;
 #[path = "../ui/pass/elements_and_batches.rs"]
 mod elements_and_batches;
+#[path = "../ui/pass/functions_of_other_modules.rs"]
+mod functions_of_other_modules;
 #[path = "../ui/pass/gemm.rs"]
 mod gemm;
+#[path = "../ui/pass/host_instances.rs"]
+mod host_instances;
 #[path = "../ui/pass/kernels_side_by_side.rs"]
 mod kernels_side_by_side;
 #[path = "../ui/pass/private_without_generics.rs"]
@@ -32,6 +36,10 @@ mod renamed_crate;
 mod scalars;
 #[path = "../ui/pass/unsafe_kernel.rs"]
 mod unsafe_kernel;
+#[path = "../ui/pass/vectors_and_masks.rs"]
+mod vectors_and_masks;
+#[path = "../ui/pass/while_loops.rs"]
+mod while_loops;
 
 /// Every program: file stem and entry.
 const PROGRAMS: &[(&str, fn())] = &[
@@ -39,12 +47,16 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("control_flow", control_flow::main),
     ("derived_sizes", derived_sizes::main),
     ("elements_and_batches", elements_and_batches::main),
+    ("functions_of_other_modules", functions_of_other_modules::main),
     ("gemm", gemm::main),
+    ("host_instances", host_instances::main),
     ("kernels_side_by_side", kernels_side_by_side::main),
     ("private_without_generics", private_without_generics::main),
     ("renamed_crate", renamed_crate::main),
     ("scalars", scalars::main),
     ("unsafe_kernel", unsafe_kernel::main),
+    ("vectors_and_masks", vectors_and_masks::main),
+    ("while_loops", while_loops::main),
 ];
 
 #[test]

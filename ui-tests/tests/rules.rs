@@ -49,8 +49,16 @@ const INTERNAL: &[&str] = &[
 /// No kernel is among the cases: the attribute words its own errors. `plain_*` are host functions over the same ops.
 const UNAVOIDABLE: &[(&str, &str, &str)] = &[
     ("plain_", "tile_lang::", "rustc names a type by its crate where `tile_std` has no public path to it"),
-    ("plain_", "__private", "the only path rustc finds to the `impl` with `.to` and to the trait behind `zeros`"),
-    ("user_struct_named_rt", "__private", "the same: a type that `zeros` does not make is shown with its trait"),
+    (
+        "plain_",
+        "__private",
+        "the only path rustc finds to the `impl` with `.to` and to the trait behind `zeros`",
+    ),
+    (
+        "user_struct_named_rt",
+        "__private",
+        "the same: a type that `zeros` does not make is shown with its trait",
+    ),
     ("user_struct_named_rt", "crate `tile_lang`", "rustc tells two types of one name apart by their crates"),
 ];
 
