@@ -9,6 +9,7 @@
 pub mod asm;
 pub mod dump;
 pub mod explain;
+pub mod fuzz;
 pub mod inspect;
 pub mod kernels;
 pub mod listing;

@@ -4,13 +4,14 @@
 //! 2 when the outside tools are missing or the command line is wrong. *Not here*: the work (the library).
 #![forbid(unsafe_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rayon::prelude::*;
 use tile_cli::dump::{self, DumpError};
 use tile_cli::explain::{self, UnknownCode};
+use tile_cli::fuzz;
 use tile_cli::inspect::{self, Figures};
 use tile_cli::kernels::{self, KernelError};
 use tile_cli::module::{ModuleError, ModuleInput};
@@ -85,6 +86,24 @@ enum Command {
         /// The code, such as T020.
         code: Option<String>,
     },
+    /// Makes random kernels up and compares what their words do in the simulator with what their IR means.
+    ///
+    /// Each case comes from one seed, which is printed with a finding: `--cases 1 --seed SEED` runs it again. Findings
+    /// are made small, and the exit code is 1. The kernels do not go through the macro and rustc.
+    Fuzz {
+        /// Number of cases.
+        #[arg(long, default_value_t = 2000)]
+        cases: u64,
+        /// Seed of the first case; the next ones count up.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Findings after which the run ends.
+        #[arg(long, value_name = "COUNT", default_value_t = 8)]
+        most: usize,
+        /// Writes each finding as a file into this folder.
+        #[arg(long, value_name = "DIR")]
+        keep: Option<PathBuf>,
+    },
     /// Shows the outside tools and their versions.
     Tools,
 }
@@ -157,6 +176,8 @@ enum Failure {
     Inspect(usize),
     #[error("there is no kernel to verify, and a gate that checks nothing must not pass")]
     NothingToVerify,
+    #[error("findings cannot be written into {0}: {1}")]
+    Keep(String, std::io::Error),
     #[error("figures cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -187,6 +208,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Explain { code: Some(code) } => print(&explain::text(&code)?)?,
         Command::Explain { code: None } => print(&explain::list())?,
+        Command::Fuzz { cases, seed, most, keep } => return fuzz(cases, seed, most, keep.as_deref()),
         Command::Tools => {
             let tools = Tools::find()?;
             let rows: Vec<Vec<String>> =
@@ -250,6 +272,15 @@ fn verify(
     };
     print(&report.text())?;
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn fuzz(cases: u64, seed: u64, most: usize, keep: Option<&Path>) -> Result<ExitCode, Failure> {
+    let report = fuzz::fuzz(&fuzz::Request { cases, seed, most, plant: None });
+    print(&report.text())?;
+    if let Some(folder) = keep {
+        report.keep(folder).map_err(|error| Failure::Keep(folder.display().to_string(), error))?;
+    }
+    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn inspect(modules: &[ModuleInput], devices: &[String], json: bool) -> Result<(), Failure> {

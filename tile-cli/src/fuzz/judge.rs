@@ -1,0 +1,175 @@
+//! Owns the judgement of one case: compiled, evaluated, simulated, compared.
+//!
+//! *Guarantees*: a panic of the compiler is a finding, not the end of the run. *Not here*: what is right (`eval`,
+//! `number`), making findings smaller (`shrink`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tile_ir::scalar::Const;
+use tile_sim::{Arg, Launch, Memory, Options};
+
+use super::eval::{self, Plant, Stop};
+use super::program::Case;
+use super::tensor::Tensor;
+
+/// What kind of defect a finding shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The compiler refuses a kernel that obeys the rules.
+    Rejected,
+    /// The compiler panics.
+    Panic,
+    /// The simulator does not read the words.
+    Unreadable,
+    /// The simulator stops with an error.
+    Simulator,
+    /// An element differs.
+    Mismatch,
+    /// A byte that is no element was written.
+    Stray,
+    /// The IR breaks a promise of the verifier.
+    Malformed,
+}
+
+/// A defect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Its kind.
+    pub kind: Kind,
+    /// What was seen, with values.
+    pub detail: String,
+}
+
+/// The judgement of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// All elements are as they should be.
+    Agrees {
+        /// Elements that had to have these very bits.
+        exact: u64,
+        /// Elements that had to lie within an error.
+        close: u64,
+        /// Elements of which nothing was known.
+        unknown: u64,
+    },
+    /// The tiles do not fit the registers.
+    Budget,
+    /// The evaluation has no result.
+    Skipped(Stop),
+    /// A defect.
+    Fails(Finding),
+}
+
+/// Instructions after which a simulated run counts as endless.
+const STEP_LIMIT: u64 = 100_000_000;
+
+fn fails(kind: Kind, detail: String) -> Verdict {
+    Verdict::Fails(Finding { kind, detail })
+}
+
+/// Judges a case; with `plant`, the evaluator makes a mistake.
+pub fn judge(case: &Case, plant: Option<Plant>) -> Verdict {
+    let (attr, source) = (case.attr(), case.source());
+    let compiled = catch_unwind(AssertUnwindSafe(|| tile_front::compile_source(&attr, &source)));
+    let compiled = match compiled {
+        Err(_) => return fails(Kind::Panic, "the compiler panics".into()),
+        Ok(Err(messages)) if messages.iter().all(|m| m.contains("[T021]")) => return Verdict::Budget,
+        Ok(Err(messages)) => return fails(Kind::Rejected, messages.join("\n")),
+        Ok(Ok(compiled)) => compiled,
+    };
+    let Some((kernel, module)) = compiled.first().and_then(|c| Some((&c.kernel, c.modules.first()?))) else {
+        return fails(Kind::Rejected, "the compiler gives no module".into());
+    };
+    let tensors: Vec<Tensor> =
+        case.dtypes().into_iter().zip(&case.tensors).map(|(dtype, spec)| Tensor::new(dtype, spec)).collect();
+
+    // By the meaning of the IR.
+    let mut slots: Vec<Option<Tensor>> = tensors.iter().cloned().map(Some).collect();
+    slots.extend(case.scalars.iter().map(|_| None));
+    let mut scalars = vec![None; tensors.len()];
+    scalars.extend(case.scalars.iter().copied().map(Some));
+    match eval::evaluate(kernel, &mut slots, &scalars, plant) {
+        Ok(()) => {}
+        Err(Stop::Malformed(what)) => return fails(Kind::Malformed, what.into()),
+        Err(stop @ (Stop::Ambiguous | Stop::Steps)) => return Verdict::Skipped(stop),
+    }
+    let Some(expected) = slots.swap_remove(0) else {
+        return fails(Kind::Malformed, "the output is gone".into());
+    };
+
+    // By the words.
+    let parsed = match tile_sim::Module::parse(&module.words) {
+        Ok(parsed) => parsed,
+        Err(error) => return fails(Kind::Unreadable, error.to_string()),
+    };
+    let mut memory = Memory::new();
+    let addresses: Vec<u64> = tensors.iter().map(|t| t.map(&mut memory)).collect();
+    for address in &addresses[1..] {
+        memory.protect(*address);
+    }
+    let mut args: Vec<Arg> = tensors.iter().zip(&addresses).flat_map(|(t, a)| t.args(*a)).collect();
+    args.extend(case.scalars.map(|c| match c {
+        Const::U32(v) => Arg::U32(v),
+        Const::I32(v) => Arg::I32(v),
+        Const::U64(v) => Arg::U64(v),
+        Const::F32(v) => Arg::F32(f32::from_bits(v)),
+        Const::Bool(v) => Arg::U32(v.into()),
+    }));
+    let before = memory.bytes(addresses[0]).to_vec();
+    let groups = [eval::groups(kernel, &tensors[0]), 1, 1];
+    let (rows, cols) = case.subgroups;
+    let launch = Launch { entry: &module.entry, groups, local: [16 * rows * cols, 1, 1], args: &args };
+    let options = Options { step_limit: STEP_LIMIT, ..Options::default() };
+    if let Err(error) = tile_sim::run_with(&parsed, &mut memory, &launch, &options) {
+        return fails(Kind::Simulator, error.to_string());
+    }
+    compare(&expected, &before, memory.bytes(addresses[0]))
+}
+
+/// Compares the bytes of the output after a run with what they should be.
+fn compare(expected: &Tensor, before: &[u8], after: &[u8]) -> Verdict {
+    let (mut exact, mut close, mut unknown) = (0, 0, 0);
+    let mut differences = vec![];
+    let mut rest = after.to_vec();
+    let esz = expected.dtype.size_bytes() as usize;
+    for ((plane, row, col), want, at) in expected.places() {
+        rest[at..at + esz].copy_from_slice(&before[at..at + esz]);
+        match want {
+            w if w.is_unknown() => unknown += 1,
+            w if w.e == 0.0 => exact += 1,
+            _ => close += 1,
+        }
+        let found = expected.read(after, at);
+        if !want.admits(found) {
+            differences.push(format!(
+                "plane {plane} row {row} column {col}: the simulator has {found:?} ({:#010x}), the evaluator {:?} ({:#010x}) within {:e}",
+                found.to_bits(),
+                want.v,
+                want.v.to_bits(),
+                want.e
+            ));
+        }
+    }
+    if let Some(at) = rest.iter().zip(before).position(|(r, b)| r != b) {
+        return fails(Kind::Stray, format!("byte {at} of the output is no element and was written"));
+    }
+    if differences.is_empty() {
+        return Verdict::Agrees { exact, close, unknown };
+    }
+    let count = differences.len();
+    differences.truncate(4);
+    fails(Kind::Mismatch, format!("{count} elements differ:\n{}", differences.join("\n")))
+}
+
+impl Finding {
+    /// True when `other` is likely the same defect: the same kind, and the same sentence up to the first name or number
+    /// for anything but different elements.
+    pub fn is_like(&self, other: &Finding) -> bool {
+        fn start(f: &Finding) -> &str {
+            let end = f.detail.find(|c: char| c.is_ascii_digit() || c == '`' || c == '<');
+            &f.detail[..end.unwrap_or(f.detail.len())]
+        }
+        let by_kind = matches!(self.kind, Kind::Mismatch | Kind::Stray);
+        self.kind == other.kind && (by_kind || start(self) == start(other))
+    }
+}

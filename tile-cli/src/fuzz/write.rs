@@ -1,0 +1,755 @@
+//! Owns making cases up: well-typed kernels as text, and what they are launched on.
+//!
+//! *Guarantees*: a seed gives one case; a kernel obeys every rule of the language, the register budget aside; loops
+//! end. *Not here*: what a kernel means.
+
+use tile_ir::ir::Reduction;
+use tile_ir::legal;
+use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::scalar::Const;
+use tile_ir::types::{DType, Role, ScalarType};
+
+use super::dice::Dice;
+use super::program::{Case, SCALARS, Stmt};
+use super::tensor::Spec;
+
+/// An element type as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum D {
+    A,
+    B,
+    C,
+    F32,
+}
+
+impl D {
+    fn name(self) -> &'static str {
+        match self {
+            D::A => "A",
+            D::B => "B",
+            D::C => "C",
+            D::F32 => "f32",
+        }
+    }
+}
+
+/// A size as it is written.
+type Size = &'static str;
+
+/// The type of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ty {
+    Tile(D, Size, Size, Role),
+    /// A vector; true is one element per row.
+    Vector(D, Size, bool),
+    Scalar(ScalarType),
+}
+
+impl Ty {
+    fn text(self) -> String {
+        match self {
+            Ty::Tile(d, r, c, Role::Row) => format!("rt<{}, {r}, {c}>", d.name()),
+            Ty::Tile(d, r, c, role) => format!("rt<{}, {r}, {c}, {role}>", d.name()),
+            Ty::Vector(d, n, along) => {
+                format!("rv<{}, {n}, {}>", d.name(), if along { "PerRow" } else { "PerCol" })
+            }
+            Ty::Scalar(s) => s.name().into(),
+        }
+    }
+}
+
+/// How a block may end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// It goes on after the block.
+    Goes,
+    /// It may leave the loop or the kernel.
+    May,
+    /// It may go on with the next iteration.
+    Continues,
+}
+
+#[derive(Clone, Debug)]
+struct Var {
+    name: String,
+    ty: Ty,
+    mutable: bool,
+}
+
+const U32: Ty = Ty::Scalar(ScalarType::U32);
+
+/// Makes a case up.
+pub fn case(seed: u64) -> Case {
+    let mut dice = Dice::new(seed);
+    let a = dice.pick(&[DType::Bf16, DType::F16]);
+    let (b, c) = (dice.pick(DType::ALL), dice.pick(DType::ALL));
+    let sizes = [dice.pick(&[8, 8, 16, 16, 24, 32]), dice.pick(&[16, 16, 32, 48]), dice.pick(&[16, 16, 32])];
+    let [m, n, k] = sizes;
+    let subgroups = dice.pick(&[(1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (3, 1)]);
+    let planes = dice.pick(&[(1, 1), (1, 1), (2, 1), (1, 2), (2, 2)]);
+    let tensors = [
+        Spec::random(&mut dice, (m, n), planes, true),
+        Spec::random(&mut dice, (m.max(k), k.max(n)), planes, false),
+        Spec::random(&mut dice, (m, n), planes, false),
+        Spec::random(&mut dice, (m, n), planes, false),
+    ];
+    let int = |dice: &mut Dice| match dice.below(6) {
+        0 => 0,
+        1 => u64::MAX,
+        2 => 1 << 31,
+        3 => dice.bits(),
+        _ => dice.below(40) as u64,
+    };
+    let scalars = [
+        Const::U32(int(&mut dice) as u32),
+        Const::I32(int(&mut dice) as i32),
+        Const::U64(int(&mut dice)),
+        Const::F32(
+            dice.pick(&[0.5f32, -1.25, 3.0, 0.0, -0.0, 1e-3, 100.0, f32::INFINITY, f32::NAN]).to_bits(),
+        ),
+        Const::Bool(dice.one_in(2)),
+    ];
+    let order = dice.pick(&["Linear", "Linear", "Snake(1)", "Snake(2)", "Snake(8)"]);
+    let types = [a, b, c];
+    let vars = SCALARS.iter().zip(ScalarType::ALL_PARAMS).map(|(name, ty)| Var {
+        name: (*name).into(),
+        ty: Ty::Scalar(*ty),
+        mutable: false,
+    });
+    let mut writer = Writer { vars: vars.collect(), dice, next: 0, out: vec![], types, sizes, subgroups };
+    let body = writer.body();
+    Case { seed, types, sizes, subgroups, body, tensors, scalars, order }
+}
+
+trait Params {
+    const ALL_PARAMS: &'static [ScalarType];
+}
+
+impl Params for ScalarType {
+    const ALL_PARAMS: &'static [ScalarType] =
+        &[ScalarType::U32, ScalarType::I32, ScalarType::U64, ScalarType::F32, ScalarType::Bool];
+}
+
+struct Writer {
+    dice: Dice,
+    vars: Vec<Var>,
+    next: u32,
+    /// The statements of the open block.
+    out: Vec<Stmt>,
+    types: [DType; 3],
+    sizes: [u32; 3],
+    subgroups: (u32, u32),
+}
+
+impl Writer {
+    fn body(&mut self) -> Vec<Stmt> {
+        if self.dice.one_in(2) {
+            self.out.push(Stmt::Block {
+                head: "if own.outside()".into(),
+                body: vec![Stmt::line("return;")],
+                other: None,
+            });
+        }
+        let count = 3 + self.dice.below(9);
+        for _ in 0..count {
+            self.statement(2, false);
+        }
+        // The result, from as many of the variables as happens.
+        let result = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 3);
+        let (text, simpler) = result;
+        let name = self.fresh("r");
+        let lines = simpler.iter().map(|s| format!("let {name} = {s};")).collect();
+        self.out.push(Stmt::Line { text: format!("let {name} = {text};"), simpler: lines });
+        self.out.push(Stmt::line(format!("store(c, &{name}, own);")));
+        std::mem::take(&mut self.out)
+    }
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.next += 1;
+        format!("{prefix}{}", self.next)
+    }
+
+    fn size(&self, size: Size) -> u32 {
+        let [m, n, k] = self.sizes;
+        match size {
+            "M" => m,
+            "N" => n,
+            _ => k,
+        }
+    }
+
+    fn any(&mut self, fits: impl Fn(&Var) -> bool) -> Option<Var> {
+        let fitting: Vec<&Var> = self.vars.iter().filter(|v| fits(v)).collect();
+        if fitting.is_empty() { None } else { Some(fitting[self.dice.below(fitting.len())].clone()) }
+    }
+
+    fn tile_type(&mut self) -> Ty {
+        let rows = self.dice.pick(&["M", "M", "M", "M", "K"]);
+        let cols = self.dice.pick(&["N", "N", "N", "N", "K"]);
+        match self.dice.below(6) {
+            0 => Ty::Tile(D::A, rows, cols, Role::Row),
+            1 => Ty::Tile(D::B, rows, cols, Role::Row),
+            2 => Ty::Tile(D::C, rows, cols, Role::Row),
+            3 => Ty::Tile(D::F32, rows, cols, Role::Acc),
+            _ => Ty::Tile(D::F32, rows, cols, Role::Row),
+        }
+    }
+
+    fn vector_type(&mut self) -> Ty {
+        let d = self.dice.pick(&[D::A, D::B, D::F32, D::F32, D::F32]);
+        if self.dice.one_in(2) {
+            Ty::Vector(d, self.dice.pick(&["M", "M", "K"]), true)
+        } else {
+            Ty::Vector(d, self.dice.pick(&["N", "N", "K"]), false)
+        }
+    }
+
+    fn scalar_type(&mut self) -> Ty {
+        Ty::Scalar(self.dice.pick(ScalarType::ALL))
+    }
+
+    /// A statement into the open block. `depth` blocks may still be opened.
+    fn statement(&mut self, depth: u32, in_loop: bool) {
+        match self.dice.below(if depth == 0 { 14 } else { 20 }) {
+            0..=2 => {
+                let ty = self.tile_type();
+                self.declare(ty);
+            }
+            3 | 4 => {
+                let ty = self.vector_type();
+                self.declare(ty);
+            }
+            5..=7 => {
+                let ty = self.scalar_type();
+                self.declare(ty);
+            }
+            8..=10 => self.assign(),
+            11 | 12 => self.multiply(),
+            13 => self.prefetch(),
+            14..=16 => self.branch(depth, in_loop),
+            17 | 18 => self.counted(depth),
+            _ => self.open_ended(depth),
+        }
+    }
+
+    fn declare(&mut self, ty: Ty) -> Var {
+        let mutable = self.dice.one_in(2);
+        let (text, simpler) = self.expression(ty, 3);
+        let prefix = match ty {
+            Ty::Tile(..) => "t",
+            Ty::Vector(..) => "v",
+            Ty::Scalar(_) => "s",
+        };
+        let name = self.fresh(prefix);
+        let keyword = if mutable { "let mut" } else { "let" };
+        // Numbers without a type of their own need it written.
+        let head = match ty {
+            Ty::Scalar(_) => format!("{keyword} {name}: {}", ty.text()),
+            Ty::Tile(..) | Ty::Vector(..) => format!("{keyword} {name}"),
+        };
+        let mut lines: Vec<String> = simpler.iter().map(|s| format!("{head} = {s};")).collect();
+        if !matches!(ty, Ty::Scalar(_)) {
+            lines.push(format!("{keyword} {name}: {} = fill(1.5);", ty.text()));
+        }
+        self.out.push(Stmt::Line { text: format!("{head} = {text};"), simpler: lines });
+        let var = Var { name, ty, mutable };
+        self.vars.push(var.clone());
+        var
+    }
+
+    fn assign(&mut self) {
+        let Some(var) = self.any(|v| v.mutable) else {
+            let ty = self.tile_type();
+            self.declare(ty);
+            return;
+        };
+        let (text, simpler) = self.expression(var.ty, 2);
+        let name = &var.name;
+        let lines = simpler.iter().map(|s| format!("{name} = {s};")).collect();
+        self.out.push(Stmt::Line { text: format!("{name} = {text};"), simpler: lines });
+    }
+
+    /// A multiplication into an accumulator.
+    fn multiply(&mut self) {
+        let acc_type = Ty::Tile(D::F32, "M", "N", Role::Acc);
+        let acc = match self.any(|v| v.mutable && v.ty == acc_type) {
+            Some(acc) => acc,
+            None => {
+                let name = self.fresh("t");
+                let source = if self.dice.one_in(3) { "fill(0.25)" } else { "zeros()" };
+                self.out.push(Stmt::Line {
+                    text: format!("let mut {name}: {} = {source};", acc_type.text()),
+                    simpler: vec![format!("let mut {name}: {} = zeros();", acc_type.text())],
+                });
+                let var = Var { name, ty: acc_type, mutable: true };
+                self.vars.push(var.clone());
+                var
+            }
+        };
+        let left = Ty::Tile(D::A, "M", "K", Role::Row);
+        let left = if self.dice.one_in(2) { self.any(|v| v.ty == left) } else { None };
+        let left = match left {
+            Some(var) => var,
+            None => self.source_variable(Ty::Tile(D::A, "M", "K", Role::Row)),
+        };
+        let transposed = self.dice.one_in(2);
+        let role = if transposed { Role::VnniT } else { Role::Vnni };
+        let right = Ty::Tile(D::A, "K", "N", role);
+        let right = match self.any(|v| v.ty == right) {
+            Some(var) if self.dice.one_in(3) => var,
+            Some(_) | None => {
+                let name = self.fresh("y");
+                let at = self.coordinate();
+                let load = match (role, self.dice.below(8)) {
+                    (Role::Vnni, 0) => "fill(0.5)".into(),
+                    (Role::Vnni, 1) => "zeros()".into(),
+                    (Role::Vnni, _) => format!("load_transform(a, {at})"),
+                    _ => format!("load_transpose(a, {at})"),
+                };
+                self.out.push(Stmt::Line {
+                    text: format!("let {name}: {} = {load};", right.text()),
+                    simpler: vec![],
+                });
+                let var = Var { name, ty: right, mutable: false };
+                self.vars.push(var.clone());
+                var
+            }
+        };
+        let op = if transposed { "mma_ABt" } else { "mma_AB" };
+        self.out.push(Stmt::line(format!("{op}(&mut {}, &{}, &{});", acc.name, left.name, right.name)));
+    }
+
+    fn prefetch(&mut self) {
+        let (tensor, d, dtype) =
+            self.dice.pick(&[("a", "A", self.types[0]), ("b", "B", self.types[1]), ("f", "f32", DType::F32)]);
+        let (rows, cols) = (self.dice.pick(&["M", "K"]), self.dice.pick(&["N", "K"]));
+        let at = self.coordinate();
+        let tile = (self.size(rows), self.size(cols));
+        let (peers, count) = self.dice.pick(&[("Row", self.subgroups.1), ("Col", self.subgroups.0)]);
+        let ty = format!("rt<{d}, {rows}, {cols}>");
+        let fits = legal::prefetch_cut(tile, dtype.size_bytes(), count).is_ok();
+        self.out.push(Stmt::line(if fits && self.dice.one_in(2) {
+            format!("prefetch_load_coop::<{ty}>({tensor}, {at}, Peers::{peers});")
+        } else {
+            format!("prefetch_load::<{ty}>({tensor}, {at});")
+        }));
+    }
+
+    /// Writes statements as a block of their own.
+    fn block(&mut self, count: usize, depth: u32, in_loop: bool, ends: Ends) -> Vec<Stmt> {
+        let (vars, outside) = (self.vars.clone(), std::mem::take(&mut self.out));
+        for _ in 0..count {
+            self.statement(depth, in_loop);
+        }
+        if ends != Ends::Goes && self.dice.one_in(4) {
+            let how = match self.dice.below(if in_loop { 7 } else { 1 }) {
+                0..=3 if ends == Ends::Continues => "continue;",
+                0 => "return;",
+                1..=3 => "break;",
+                _ => "continue;",
+            };
+            // What is returned early should sometimes be stored.
+            if how == "return;" && self.dice.one_in(2) {
+                let (text, _) = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 1);
+                let name = self.fresh("r");
+                self.out.push(Stmt::line(format!("let {name} = {text};")));
+                self.out.push(Stmt::line(format!("store(c, &{name}, own);")));
+            }
+            self.out.push(Stmt::line(how));
+        }
+        self.vars = vars;
+        std::mem::replace(&mut self.out, outside)
+    }
+
+    fn branch(&mut self, depth: u32, in_loop: bool) {
+        let head = format!("if {}", self.condition());
+        let (then, otherwise) = (1 + self.dice.below(2), 1 + self.dice.below(2));
+        let body = self.block(then, depth - 1, in_loop, Ends::May);
+        // What always leaves a loop, or the kernel, is refused.
+        let ends = match body.last() {
+            Some(Stmt::Line { text, .. }) if text == "return;" || text == "break;" => {
+                if in_loop {
+                    Ends::Continues
+                } else {
+                    Ends::Goes
+                }
+            }
+            Some(_) | None => Ends::May,
+        };
+        let other =
+            if self.dice.one_in(2) { Some(self.block(otherwise, depth - 1, in_loop, ends)) } else { None };
+        self.out.push(Stmt::Block { head, body, other });
+    }
+
+    fn counted(&mut self, depth: u32) {
+        let name = self.fresh("k");
+        let (ty, range) = match self.dice.below(6) {
+            0 => (ScalarType::U32, "0..a.col_tiles(K)".to_string()),
+            1 => {
+                (ScalarType::U32, format!("0..{}", ["b.row_tiles(M)", "f.col_tiles(N)"][self.dice.below(2)]))
+            }
+            2 => {
+                let bound = self.scalar(ScalarType::U32, 1);
+                (ScalarType::U32, format!("{}u32..({bound} % 5u32)", self.dice.below(3)))
+            }
+            3 => (ScalarType::I32, format!("-{}i32..{}i32", self.dice.below(4), self.dice.below(3))),
+            4 => (ScalarType::U64, format!("0u64..{}u64", self.dice.below(4))),
+            _ => (ScalarType::U32, format!("0..{}u32", self.dice.below(5))),
+        };
+        let head = if self.dice.one_in(3) {
+            format!("for {name} in ({range}).step_by({})", 1 + self.dice.below(3))
+        } else {
+            format!("for {name} in {range}")
+        };
+        let outer = self.vars.clone();
+        self.vars.push(Var { name, ty: Ty::Scalar(ty), mutable: false });
+        let count = 1 + self.dice.below(3);
+        let body = self.block(count, depth - 1, true, Ends::Goes);
+        self.vars = outer;
+        self.out.push(Stmt::Block { head, body, other: None });
+    }
+
+    fn open_ended(&mut self, depth: u32) {
+        let name = self.fresh("z");
+        self.out.push(Stmt::line(format!("let mut {name} = 0u32;")));
+        self.vars.push(Var { name: name.clone(), ty: U32, mutable: false });
+        let most = 1 + self.dice.below(5);
+        let head = if self.dice.one_in(2) {
+            format!("while {name} < {most}u32 && {}", self.condition())
+        } else {
+            format!("while {name} < {most}u32")
+        };
+        let count = 1 + self.dice.below(3);
+        let mut body = vec![Stmt::line(format!("{name} += 1u32;"))];
+        body.extend(self.block(count, depth - 1, true, Ends::Goes));
+        self.out.push(Stmt::Block { head, body, other: None });
+    }
+
+    fn condition(&mut self) -> String {
+        self.scalar(ScalarType::Bool, 2)
+    }
+
+    fn coordinate(&mut self) -> String {
+        let list = self.place();
+        if self.dice.one_in(8) { format!("elements({list})") } else { list }
+    }
+
+    /// A list of coordinates.
+    fn place(&mut self) -> String {
+        let mut part = |own: &str| match self.dice.below(9) {
+            0..=2 => own.to_string(),
+            3 => "0u32".into(),
+            4 => "1u32".into(),
+            5 => format!("{own} + 1u32"),
+            6 => ["3u32", "4294967295u32", "268435456u32"][self.dice.below(3)].into(),
+            7 => format!("{}u32", self.dice.below(3)),
+            _ => self.scalar(ScalarType::U32, 1),
+        };
+        let (row, col) = (part("own.row()"), part("own.col()"));
+        match self.dice.below(3) {
+            0 => {
+                let batch = ["own.batch()", "own.batch()", "0u32", "1u32", "7u32"][self.dice.below(5)];
+                let depth =
+                    ["own.depth()", "own.depth()", "0u32", "1u32", "4294967295u32"][self.dice.below(5)];
+                format!("[{batch}, {depth}, {row}, {col}]")
+            }
+            _ => format!("[{row}, {col}]"),
+        }
+    }
+
+    /// A variable made by a source.
+    fn source_variable(&mut self, ty: Ty) -> Var {
+        let text = self.source(ty);
+        let name = self.fresh("l");
+        let head = format!("let {name}: {}", ty.text());
+        let simpler = vec![format!("{head} = fill(0.5);"), format!("{head} = zeros();")];
+        self.out.push(Stmt::Line { text: format!("{head} = {text};"), simpler });
+        let var = Var { name, ty, mutable: false };
+        self.vars.push(var.clone());
+        var
+    }
+
+    /// A call that makes a tile or vector from nothing or from memory.
+    fn source(&mut self, ty: Ty) -> String {
+        if self.dice.one_in(6) {
+            return if self.dice.one_in(3) {
+                "zeros()".into()
+            } else {
+                format!("fill({})", self.scalar(ScalarType::F32, 1))
+            };
+        }
+        let at = self.coordinate();
+        match ty {
+            Ty::Tile(D::C, "M", "N", Role::Row) => "load(c, own)".into(),
+            Ty::Tile(D::C, ..) | Ty::Vector(D::C, ..) | Ty::Scalar(_) => "zeros()".into(),
+            Ty::Tile(D::A, ..) => format!("load(a, {at})"),
+            Ty::Tile(D::B, ..) => format!("load(b, {at})"),
+            Ty::Tile(D::F32, ..) => format!("load(f, {at})"),
+            Ty::Vector(D::A, ..) => format!("load_vec(a, {at})"),
+            Ty::Vector(D::B, ..) => format!("load_vec(b, {at})"),
+            Ty::Vector(D::F32, ..) => format!("load_vec(f, {at})"),
+        }
+    }
+
+    /// An expression of a type, and simpler ones.
+    fn expression(&mut self, ty: Ty, most: usize) -> (String, Vec<String>) {
+        if let Ty::Scalar(s) = ty {
+            return (self.scalar(s, 3), vec![simplest(s).into()]);
+        }
+        let base = self.base(ty);
+        let links: Vec<String> = (0..self.dice.below(most + 1)).map(|_| self.link(ty)).collect();
+        let chain = |skip: Option<usize>| {
+            let kept = links.iter().enumerate().filter(|(i, _)| Some(*i) != skip).map(|(_, l)| l.as_str());
+            std::iter::once(base.as_str()).chain(kept).collect::<String>()
+        };
+        // A variable by itself is copied by a step that changes nothing; tiles do not move out of loops.
+        let text = |chain: String| if chain.contains('.') { chain } else { format!("{chain}.neg().neg()") };
+        let simpler = (0..links.len()).map(|i| text(chain(Some(i)))).collect();
+        (text(chain(None)), simpler)
+    }
+
+    /// The start of a chain: a variable, a converted one, or a reduction.
+    fn base(&mut self, ty: Ty) -> String {
+        match ty {
+            Ty::Tile(d, r, c, role) => {
+                let same = |v: &Var| v.ty == ty;
+                let converts = |v: &Var| match v.ty {
+                    Ty::Tile(_, rows, cols, from) => (rows, cols) == (r, c) && !from.is_right_operand(),
+                    Ty::Vector(..) | Ty::Scalar(_) => false,
+                };
+                if role == Role::Row
+                    && self.dice.one_in(2)
+                    && let Some(var) = self.any(converts)
+                {
+                    return format!("{}.to::<{}>()", var.name, d.name());
+                }
+                match self.any(same) {
+                    Some(var) if !self.dice.one_in(4) => var.name,
+                    Some(_) | None => self.source_variable(ty).name,
+                }
+            }
+            Ty::Vector(d, len, along) => {
+                if d == D::F32 && self.dice.one_in(2) {
+                    let fits = |v: &Var| match v.ty {
+                        Ty::Tile(_, rows, cols, role) => {
+                            !role.is_right_operand() && (if along { rows } else { cols }) == len
+                        }
+                        Ty::Vector(..) | Ty::Scalar(_) => false,
+                    };
+                    if let Some(tile) = self.any(fits) {
+                        let how = self.dice.pick(&[
+                            Reduction::Max,
+                            Reduction::Min,
+                            Reduction::Sum,
+                            Reduction::Sum,
+                            Reduction::Prod,
+                        ]);
+                        let line = if along { "row" } else { "col" };
+                        let running = if self.dice.one_in(3) { self.any(|v| v.ty == ty) } else { None };
+                        return match running {
+                            Some(r) => format!("{}.{line}_{}_with(&{})", tile.name, how.name(), r.name),
+                            None => format!("{}.{line}_{}()", tile.name, how.name()),
+                        };
+                    }
+                }
+                let converts = |v: &Var| matches!(v.ty, Ty::Vector(_, l, a) if (l, a) == (len, along));
+                if self.dice.one_in(3)
+                    && let Some(var) = self.any(converts)
+                {
+                    return format!("{}.to::<{}>()", var.name, d.name());
+                }
+                match self.any(|v| v.ty == ty) {
+                    Some(var) if !self.dice.one_in(4) => var.name,
+                    Some(_) | None => self.source_variable(ty).name,
+                }
+            }
+            Ty::Scalar(s) => simplest(s).into(),
+        }
+    }
+
+    /// A method that keeps the type.
+    fn link(&mut self, ty: Ty) -> String {
+        let (d, tile) = match ty {
+            Ty::Tile(d, r, c, _) => (d, Some((r, c))),
+            Ty::Vector(d, ..) => (d, None),
+            Ty::Scalar(_) => return String::new(),
+        };
+        let binary = self.dice.pick(MapBinary::ALL).name();
+        match self.dice.below(9) {
+            0 | 1 => {
+                // Ops that keep numbers in sight more often than those that lose them.
+                let tame = [
+                    MapUnary::Abs,
+                    MapUnary::Neg,
+                    MapUnary::Relu,
+                    MapUnary::Tanh,
+                    MapUnary::Sigmoid,
+                    MapUnary::Silu,
+                ];
+                let op =
+                    if self.dice.one_in(2) { self.dice.pick(&tame) } else { self.dice.pick(MapUnary::ALL) };
+                format!(".{}()", op.name())
+            }
+            2 | 3 => match self.any(|v| v.ty == ty) {
+                Some(var) => format!(".{binary}(&{})", var.name),
+                None => ".neg()".into(),
+            },
+            4 => format!(".{binary}({})", self.scalar(ScalarType::F32, 1)),
+            5 if d == D::F32 => format!(".scale({})", self.scalar(ScalarType::F32, 1)),
+            6 | 7 => {
+                let Some((rows, cols)) = tile else { return ".abs()".into() };
+                let along = self.dice.one_in(2);
+                let vector = Ty::Vector(D::F32, if along { rows } else { cols }, along);
+                let vector = match self.any(|v| v.ty == vector) {
+                    Some(var) => var,
+                    None => self.source_variable(vector),
+                };
+                format!(".{binary}_{}(&{})", if along { "row" } else { "col" }, vector.name)
+            }
+            _ => {
+                if tile.is_none() {
+                    return ".relu()".into();
+                }
+                let fill = self.scalar(ScalarType::F32, 0);
+                let mut index = |most: usize| match self.dice.below(6) {
+                    0 => self.scalar(ScalarType::U32, 1),
+                    1 => ["4294967295u32", "0u32", "2147483648u32"][self.dice.below(3)].into(),
+                    _ => format!("{}u32", self.dice.below(most)),
+                };
+                let (first, second) = (index(40), index(40));
+                match self.dice.below(4) {
+                    0 => format!(".keep_cols({first}, {fill})"),
+                    1 => format!(".keep_rows({first}, {fill})"),
+                    2 => format!(".tril({first}, {second}, {fill})"),
+                    _ => format!(".triu({first}, {second}, {fill})"),
+                }
+            }
+        }
+    }
+
+    fn literal(&mut self, ty: ScalarType) -> String {
+        match ty {
+            ScalarType::U32 => {
+                format!("{}u32", self.dice.pick(&["0", "1", "2", "3", "7", "31", "32", "33", "4294967295"]))
+            }
+            ScalarType::I32 => self
+                .dice
+                .pick(&["0i32", "1i32", "5i32", "(-1i32)", "(-7i32)", "2147483647i32", "33i32"])
+                .into(),
+            ScalarType::U64 => {
+                format!(
+                    "{}u64",
+                    self.dice.pick(&["0", "1", "3", "63", "64", "65", "4294967296", "18446744073709551615"])
+                )
+            }
+            ScalarType::F32 => self
+                .dice
+                .pick(&["0.0", "1.0", "0.5", "(-0.75)", "2.0", "(-0.0)", "3.5", "100.0", "1.0e-3"])
+                .into(),
+            ScalarType::Bool => self.dice.pick(&["true", "false"]).into(),
+        }
+    }
+
+    /// A scalar expression, bracketed as needed.
+    fn scalar(&mut self, ty: ScalarType, depth: u32) -> String {
+        if depth == 0 || self.dice.one_in(4) {
+            return match self.any(|v| v.ty == Ty::Scalar(ty)) {
+                Some(var) if !self.dice.one_in(3) => var.name,
+                Some(_) | None => self.literal(ty),
+            };
+        }
+        let depth = depth - 1;
+        if ty == ScalarType::Bool {
+            return match self.dice.below(6) {
+                0 => format!("!{}", self.scalar(ty, 0)),
+                1 => {
+                    let op = self.dice.pick(&["&", "|", "^", "&&", "||", "==", "!="]);
+                    format!("({} {op} {})", self.scalar(ty, depth), self.scalar(ty, depth))
+                }
+                _ => {
+                    let of =
+                        self.dice.pick(&[ScalarType::U32, ScalarType::I32, ScalarType::U64, ScalarType::F32]);
+                    let op = self.dice.pick(&["<", "<=", ">", ">=", "==", "!="]);
+                    let left = self.scalar(of, depth);
+                    // A cast before `<` would read as a generic argument.
+                    format!("(({left}) {op} ({}))", self.scalar(of, depth))
+                }
+            };
+        }
+        match self.dice.below(10) {
+            0 | 1 => {
+                let from = match ty {
+                    ScalarType::F32 => self.dice.pick(&[ScalarType::U32, ScalarType::I32, ScalarType::U64]),
+                    _ => self.dice.pick(ScalarType::ALL),
+                };
+                format!("({} as {ty})", self.scalar(from, depth))
+            }
+            2 => {
+                let cond = self.scalar(ScalarType::Bool, depth);
+                format!("(if {cond} {{ {} }} else {{ {} }})", self.scalar(ty, depth), self.scalar(ty, depth))
+            }
+            3 if ty == ScalarType::U32 => self
+                .dice
+                .pick(&[
+                    "a.rows()",
+                    "b.cols()",
+                    "f.batch()",
+                    "a.depth()",
+                    "b.pitch()",
+                    "own.row()",
+                    "own.col()",
+                    "subgroup_id()",
+                    "subgroup_row()",
+                    "subgroup_col()",
+                    "a.row_tiles(M)",
+                    "f.col_tiles(N)",
+                    "c.rows()",
+                ])
+                .into(),
+            3 if ty == ScalarType::F32 => {
+                let (tensor, at) = (self.dice.pick(&["a", "b", "f"]), self.place());
+                format!("load_scalar({tensor}, {at})")
+            }
+            4 if ty == ScalarType::F32 => {
+                let method = self.dice.pick(&["abs", "exp2", "exp", "log2", "sqrt", "recip", "tanh"]);
+                format!("({}).{method}()", self.scalar(ty, depth))
+            }
+            4 if ty == ScalarType::I32 => format!("(-{})", self.scalar(ty, 0)),
+            4 => format!("(!{})", self.scalar(ty, 0)),
+            5 => {
+                let method = self.dice.pick(&["min", "max"]);
+                format!("({}).{method}({})", self.scalar(ty, depth), self.scalar(ty, depth))
+            }
+            _ => {
+                let op = if ty == ScalarType::F32 {
+                    self.dice.pick(&["+", "-", "*", "/"])
+                } else {
+                    self.dice.pick(&["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"])
+                };
+                format!("({} {op} {})", self.scalar(ty, depth), self.scalar(ty, depth))
+            }
+        }
+    }
+}
+
+/// The simplest value of a type.
+fn simplest(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::U32 => "1u32",
+        ScalarType::I32 => "1i32",
+        ScalarType::U64 => "1u64",
+        ScalarType::F32 => "1.0",
+        ScalarType::Bool => "true",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_case() {
+        assert_eq!(case(7), case(7));
+        assert_ne!(case(7).source(), case(8).source());
+    }
+}
