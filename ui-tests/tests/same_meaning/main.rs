@@ -10,6 +10,7 @@ mod products;
 mod scalars;
 mod scopes;
 mod tiles;
+mod vectors;
 
 use tile_std::prelude::*;
 
