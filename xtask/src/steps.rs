@@ -97,6 +97,17 @@ const STEPS: &[Step] = &[
             &[],
         ),
     },
+    Step {
+        // Device functions across crates, on the words of the device.
+        name: "custom_kernel example",
+        slow: true,
+        needs: None,
+        work: Work::Program(
+            CARGO,
+            &["run", "--quiet", "--release", "--package", "examples", "--example", "custom_kernel"],
+            &[("TILE_DEVICE", "sim")],
+        ),
+    },
 ];
 
 /// Runs every step in the folder `workspace` and says whether none failed; `fast` skips the slow ones.
