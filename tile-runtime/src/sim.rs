@@ -80,17 +80,24 @@ impl SimDevice {
         let ran = Ran::SimulatedXe { entry: info.entry, device };
         let mut counters = None;
         if groups > 0 {
-            let tell = |done| options.progress.into_iter().for_each(|progress| progress(done, plan.groups));
+            // At most about a hundred times per launch.
+            let stride = plan.groups.div_ceil(100).max(1);
+            let mut tell = |done: u64| {
+                if let Some(progress) = options.progress
+                    && (done.is_multiple_of(stride) || done == plan.groups)
+                {
+                    progress(done, plan.groups);
+                }
+            };
             tell(0);
             let launch =
                 Launch { entry: info.entry, groups: [groups, 1, 1], local: [local, 1, 1], args: &words };
             let recorded = Options { hardware: hardware(device), ..options.sim.cloned().unwrap_or_default() };
-            let counted = tile_sim::run_with(&module, &mut mapping.memory, &launch, &recorded)
+            let counted = tile_sim::run_telling(&module, &mut mapping.memory, &launch, &recorded, &mut tell)
                 .map_err(|source| LaunchError::Simulator { kernel, instance: name, source })?;
             counters = Some(counted);
             mapping.check_strays(plan, args)?;
             mapping.copy_back(plan, args);
-            tell(plan.groups);
         }
         let mut report = plan.report("sim", ran, start.elapsed(), mapping.staged);
         report.counters = counters;

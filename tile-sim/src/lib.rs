@@ -62,5 +62,5 @@ pub use counters::{AllocationTraffic, Counters, Footprint, Message, SubgroupTall
 pub use error::{Place, Rule, SimError};
 pub use memory::Memory;
 pub use module::{Module, ParamKind};
-pub use run::{Arg, Launch, Options, run, run_with};
+pub use run::{Arg, Launch, Options, run, run_telling, run_with};
 pub use shapes::Hardware;

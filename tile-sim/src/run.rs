@@ -97,6 +97,20 @@ pub fn run_with(
     launch: &Launch<'_>,
     options: &Options,
 ) -> Result<Counters, SimError> {
+    run_telling(module, memory, launch, options, &mut |_| ())
+}
+
+/// Runs a kernel and tells how many work-groups are done, after each of them.
+///
+/// # Errors
+/// As [`run_with`].
+pub fn run_telling(
+    module: &Module,
+    memory: &mut Memory,
+    launch: &Launch<'_>,
+    options: &Options,
+    done: &mut dyn FnMut(u64),
+) -> Result<Counters, SimError> {
     let code = &module.code;
     let prepared = prepare(code, launch)
         .map_err(|detail| SimError::Launch { entry: launch.entry.to_string(), detail })?;
@@ -113,10 +127,13 @@ pub fn run_with(
     };
     let mut pool = Vec::new();
     let [gx, gy, gz] = launch.groups;
+    let mut finished = 0;
     for z in 0..gz {
         for y in 0..gy {
             for x in 0..gx {
                 state.work_group(memory, &mut pool, [x, y, z])?;
+                finished += 1;
+                done(finished);
             }
         }
     }
