@@ -352,6 +352,8 @@ pub enum GenericArg {
     Size(SizeRef),
     /// A switch.
     Flag(bool),
+    /// A switch that is a parameter of the kernel.
+    FlagParam(Ident),
 }
 
 /// An argument of a device function.

@@ -57,6 +57,9 @@ impl Infer<'_> {
                     (Term::Size(s.clone()), Value::Size(u64::from(self.binding.size(s)?)))
                 }
                 (GenericKind::Flag, GenericArg::Flag(b)) => (Term::Flag, Value::Flag(*b)),
+                (GenericKind::Flag, GenericArg::FlagParam(name)) => {
+                    (Term::Flag, Value::Flag(self.binding.flag(name)?))
+                }
                 (GenericKind::Type(_) | GenericKind::Size | GenericKind::Flag, _) => {
                     return self.error(
                         Code::Generics,

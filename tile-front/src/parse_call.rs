@@ -187,6 +187,18 @@ impl Parser<'_> {
                 }),
                 _ => false,
             };
+            let flag_param = match arg {
+                GenericArgument::Type(syn::Type::Path(t)) => t
+                    .path
+                    .get_ident()
+                    .filter(|i| matches!(self.generic(i), Some(crate::ast::GenericKind::Flag)))
+                    .cloned(),
+                _ => None,
+            };
+            if let Some(name) = flag_param {
+                generics.push(GenericArg::FlagParam(name));
+                continue;
+            }
             generics.push(match (flag, arg) {
                 (Some(b), _) => GenericArg::Flag(b),
                 (None, GenericArgument::Type(ty)) if is_type => {

@@ -404,6 +404,7 @@ impl Printer<'_> {
                     GenericArg::Type(d) => self.dtype(d),
                     GenericArg::Size(s) => self.size(s),
                     GenericArg::Flag(b) => quote!(#b),
+                    GenericArg::FlagParam(name) => quote!(#name),
                 });
                 let generics = (!function.generics.is_empty()).then(|| quote!(::<#(#generics),*>));
                 let args = function.args.iter().map(|a| match a {
