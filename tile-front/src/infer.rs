@@ -11,13 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{
-    Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, ParamType, SizeRef, Stmt, TypeRef,
-};
+use crate::ast::{Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, ParamType};
 use crate::diag::Diags;
 use crate::function::{Function, FunctionParam};
 use crate::instance::{Binding, Value};
-use crate::value::{Ends, SymTile, SymType, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id};
+use crate::value::{Ends, SymTile, SymType, SymVector, Val, Var, Want, value_id};
 use tile_ir::error::{Code, Span};
 use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
 use tile_ir::scalar::{Binary, Const, Unary, casts};
@@ -293,202 +291,9 @@ impl Infer<'_> {
     }
 
     /// Handles an `if` that may end the block; `None` when `e` is something else.
-    fn if_ending(&mut self, e: &Expr, want: Want<'_>) -> Option<(Option<Val>, Ends)> {
+    pub(crate) fn if_ending(&mut self, e: &Expr, want: Want<'_>) -> Option<(Option<Val>, Ends)> {
         let ExprKind::If { cond, then, otherwise } = &e.kind else { return None };
         Some(self.if_expr(e, cond, then, otherwise.as_ref(), want))
-    }
-
-    /// Walks a statement; says whether it ended the block.
-    fn stmt(&mut self, stmt: &Stmt) -> Ends {
-        match stmt {
-            Stmt::Return(_) => return Ends::Return,
-            Stmt::Break(span) | Stmt::Continue(span) if self.loops.is_empty() => {
-                self.diags.push(
-                    Code::LoopExit,
-                    *span,
-                    "`break` and `continue` stand in a loop; here there is none",
-                    "put it into the loop it belongs to; `return` ends a kernel",
-                );
-            }
-            Stmt::Break(_) => return Ends::Break,
-            Stmt::Continue(_) => return Ends::Continue,
-            Stmt::While { cond, body, span } => self.while_loop(cond, body, *span),
-            Stmt::Let { name, ty, value, .. } => {
-                if let Some(val) = self.let_value(name, ty.as_ref(), value) {
-                    self.vars.push(Var { name: name.clone(), val });
-                } else {
-                    // Later uses must not complain a second time: give the variable the type that was written.
-                    self.declare_broken(name, ty.as_ref());
-                }
-            }
-            Stmt::Assign { name, op, value } => self.assign(name, *op, value),
-            Stmt::For { counter, lo, hi, step, body, span } => {
-                self.for_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
-            }
-            Stmt::Expr(e) => {
-                if let Some((_, ends)) = self.if_ending(e, Want::Any) {
-                    return ends;
-                }
-                self.expr(e, Want::Any);
-            }
-        }
-        Ends::No
-    }
-
-    /// Keeps the predicted type of a `let` of the kernel itself; a device function is checked where it stands.
-    fn witness(&mut self, value: &Expr, ty: SymType) {
-        if self.depth == 0 {
-            self.witnesses.insert(value.id, ty);
-        }
-    }
-
-    fn declare_broken(&mut self, name: &Ident, ty: Option<&TypeRef>) {
-        let val = match ty {
-            Some(TypeRef::Scalar(s, _)) => Val::Scalar(self.kernel.new_value(Type::Scalar(*s)), *s),
-            Some(TypeRef::Tile(t)) => {
-                let sym = sym_tile(t);
-                match self.concrete(&sym) {
-                    Some(c) => Val::Tile(self.kernel.new_value(Type::Tile(c)), sym),
-                    None => Val::Broken,
-                }
-            }
-            Some(TypeRef::Vector(v)) => {
-                let sym = sym_vector(v);
-                match self.concrete_vector(&sym) {
-                    Some(c) => Val::Vector(self.kernel.new_value(Type::Vector(c)), sym),
-                    None => Val::Broken,
-                }
-            }
-            Some(TypeRef::Own(..)) | None => Val::Broken,
-        };
-        self.vars.push(Var { name: name.clone(), val });
-    }
-
-    fn let_value(&mut self, name: &Ident, ty: Option<&TypeRef>, value: &Expr) -> Option<Val> {
-        match ty {
-            Some(TypeRef::Scalar(s, _)) => {
-                let val = self.expr(value, Want::Scalar(*s))?;
-                let id = self.scalar(val, *s, value.span)?;
-                Some(Val::Scalar(id, *s))
-            }
-            Some(TypeRef::Tile(t)) => {
-                let sym = sym_tile(t);
-                if self.concrete(&sym).is_none() {
-                    return self.error(Code::TileShape, t.span, "a tile's sizes fit 32 bits", "");
-                }
-                let val = self.expr(value, Want::Tile(&sym))?;
-                self.tile_as(val, &sym, value.span)
-            }
-            Some(TypeRef::Vector(v)) => {
-                let sym = sym_vector(v);
-                if self.concrete_vector(&sym).is_none() {
-                    return self.error(Code::VectorLength, v.span, "a vector's length fits 32 bits", "");
-                }
-                let val = self.expr(value, Want::Vector(&sym))?;
-                self.vector_as(val, &sym, value.span)
-            }
-            Some(TypeRef::Own(rows, cols, span)) => {
-                let val = self.expr(value, Want::Any)?;
-                let Val::Own(owned) = &val else {
-                    let found = self.name_of(&val);
-                    return self.error(
-                        Code::Mismatch,
-                        *span,
-                        format!("`Own` is the value of `own_tile`; here it is {found}"),
-                        "",
-                    );
-                };
-                let size = |s: &SizeRef| self.binding.size(s);
-                if (size(rows), size(cols)) != (size(&owned.rows), size(&owned.cols)) {
-                    return self.error(
-                        Code::Mismatch,
-                        *span,
-                        "the written tile size differs from that of `own_tile`",
-                        "",
-                    );
-                }
-                Some(val)
-            }
-            None => {
-                let val = self.expr(value, Want::Any)?;
-                match &val {
-                    Val::Scalar(_, s) => self.witness(value, SymType::Scalar(*s)),
-                    Val::Tile(_, t) => self.witness(value, SymType::Tile(t.clone())),
-                    Val::Vector(_, v) => self.witness(value, SymType::Vector(v.clone())),
-                    Val::Own(o) => {
-                        self.witness(value, SymType::Own(o.rows.clone(), o.cols.clone()));
-                    }
-                    Val::Int(_) => {
-                        return self.error(
-                            Code::Literal,
-                            value.span,
-                            format!(
-                                "the type of `{name}` is not known here; types are inferred forward only"
-                            ),
-                            "write it: `let x: u32 = ..` or `5u32`",
-                        );
-                    }
-                    Val::Global(_) | Val::Unit | Val::Broken => {
-                        let found = self.name_of(&val);
-                        return self.error(
-                            Code::Construct,
-                            value.span,
-                            format!("a variable holds a scalar, a tile or an owned position; here it would hold {found}"),
-                            "use the parameter's own name",
-                        );
-                    }
-                }
-                Some(val)
-            }
-        }
-    }
-
-    fn assign(&mut self, name: &Ident, op: Option<Binary>, value: &Expr) {
-        let Some(old) = self.lookup(name) else { return };
-        let new = match (&old, op) {
-            (Val::Scalar(id, s), op) => {
-                let Some(val) = self.expr(value, Want::Scalar(*s)) else { return };
-                let Some(rhs) = self.scalar(val, *s, value.span) else { return };
-                match op {
-                    None => Some(Val::Scalar(rhs, *s)),
-                    Some(op) => {
-                        let lhs = *id;
-                        Some(Val::Scalar(
-                            self.emit_scalar(OpKind::Binary { op, lhs, rhs }, *s, name.span()),
-                            *s,
-                        ))
-                    }
-                }
-            }
-            (Val::Tile(_, t), None) => {
-                let t = t.clone();
-                let Some(val) = self.expr(value, Want::Tile(&t)) else { return };
-                self.tile_as(val, &t, value.span)
-            }
-            (Val::Vector(_, v), None) => {
-                let v = v.clone();
-                let Some(val) = self.expr(value, Want::Vector(&v)) else { return };
-                self.vector_as(val, &v, value.span)
-            }
-            (Val::Tile(..) | Val::Vector(..), Some(_)) => self.error(
-                Code::Construct,
-                name.span(),
-                "compound assignment works on scalars; here the variable is a tile or vector",
-                "use its ops, such as `x = x.add(&y);`",
-            ),
-            (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken | Val::Int(_), _) => {
-                let found = self.name_of(&old);
-                self.error(
-                    Code::Construct,
-                    name.span(),
-                    format!("{found} cannot be assigned"),
-                    "bind a new variable with `let`",
-                )
-            }
-        };
-        if let Some(new) = new {
-            self.set(name, new);
-        }
     }
 
     pub(crate) fn type_of(&self, val: &Val) -> Option<Type> {

@@ -23,6 +23,7 @@ mod infer_call;
 mod infer_control;
 mod infer_function;
 mod infer_map;
+mod infer_stmt;
 mod instance;
 mod parse;
 mod parse_call;
