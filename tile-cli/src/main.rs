@@ -103,6 +103,9 @@ enum Command {
         /// Writes each finding as a file into this folder.
         #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
+        /// Prints the case of the seed and runs nothing.
+        #[arg(long)]
+        show: bool,
     },
     /// Shows the outside tools and their versions.
     Tools,
@@ -208,7 +211,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Explain { code: Some(code) } => print(&explain::text(&code)?)?,
         Command::Explain { code: None } => print(&explain::list())?,
-        Command::Fuzz { cases, seed, most, keep } => return fuzz(cases, seed, most, keep.as_deref()),
+        Command::Fuzz { seed, show: true, .. } => print(&fuzz::write::case(seed).text())?,
+        Command::Fuzz { cases, seed, most, keep, show: false } => {
+            return fuzz(cases, seed, most, keep.as_deref());
+        }
         Command::Tools => {
             let tools = Tools::find()?;
             let rows: Vec<Vec<String>> =

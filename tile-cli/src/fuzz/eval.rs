@@ -13,6 +13,7 @@ use tile_ir::scalar::{self, Binary, Compare, Const, Unary};
 use tile_ir::types::{Along, DType, ScalarType, Type};
 use tile_ir::verify::Verified;
 
+use super::host;
 use super::number::{Num, dot, reduce_any_order};
 use super::tensor::Tensor;
 
@@ -46,7 +47,7 @@ impl Plant {
 }
 
 /// Why an evaluation has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// A branch depends on a number that correct devices may disagree about.
     #[error("a branch depends on rounding")]
@@ -57,10 +58,15 @@ pub enum Stop {
     /// The IR is not what the verifier promises.
     #[error("the verified IR is malformed: {0}")]
     Malformed(&'static str),
+    /// A host body gives something else.
+    #[error("{0}")]
+    Host(String),
 }
 
 /// Ops and elements after which an evaluation gives up.
 const STEPS: u64 = 20_000_000;
+
+const UNDEFINED: Stop = Stop::Malformed("a scalar op that is not defined");
 
 #[derive(Clone, Debug)]
 struct Grid {
@@ -411,8 +417,15 @@ impl Eval<'_> {
         Ok(data)
     }
 
+    /// Stops if a host body was refuted. A planted mistake is for the words to find.
+    fn agrees(&self, refuted: Option<String>) -> Result<(), Stop> {
+        match refuted {
+            Some(what) if self.plant.is_none() => Err(Stop::Host(what)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn scalar_op(&mut self, op: &Op, ty: ScalarType) -> Result<Val, Stop> {
-        let undefined = Stop::Malformed("a scalar op that is not defined");
         Ok(match &op.kind {
             OpKind::Const(c) => Val::Scalar(*c, 0.0),
             OpKind::Binary { op, lhs, rhs } => {
@@ -427,31 +440,31 @@ impl Eval<'_> {
                         Binary::Min => a.binary(MapBinary::Min, b),
                         Binary::Max => a.binary(MapBinary::Max, b),
                         Binary::Rem | Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => {
-                            return Err(undefined);
+                            return Err(UNDEFINED);
                         }
                     }));
                 }
                 let by_zero = matches!(b, Const::U32(0) | Const::I32(0) | Const::U64(0));
                 if self.plant == Some(Plant::DivisionByZero) && *op == Binary::Div && by_zero {
-                    return Ok(Val::Scalar(scalar::cast(Const::U32(1), b.ty()).ok_or(undefined)?, 0.0));
+                    return Ok(Val::Scalar(scalar::cast(Const::U32(1), b.ty()).ok_or(UNDEFINED)?, 0.0));
                 }
-                Val::Scalar(scalar::binary(*op, a, b).ok_or(undefined)?, 0.0)
+                Val::Scalar(scalar::binary(*op, a, b).ok_or(UNDEFINED)?, 0.0)
             }
             OpKind::Unary { op, value } => {
                 let (a, e) = self.scalar(*value)?;
                 let e = if *op == Unary::Neg { e } else { 0.0 };
-                Val::Scalar(scalar::unary(*op, a).ok_or(undefined)?, e)
+                Val::Scalar(scalar::unary(*op, a).ok_or(UNDEFINED)?, e)
             }
             OpKind::Compare { op, lhs, rhs } => {
                 let ((a, ae), (b, be)) = (self.scalar(*lhs)?, self.scalar(*rhs)?);
                 if ae + be > 0.0 {
                     self.certain(*op, number(a, ae)?, number(b, be)?)?;
                 }
-                Val::Scalar(Const::Bool(scalar::compare(*op, a, b).ok_or(undefined)?), 0.0)
+                Val::Scalar(Const::Bool(scalar::compare(*op, a, b).ok_or(UNDEFINED)?), 0.0)
             }
             OpKind::Cast { value } => {
                 let (a, e) = self.scalar(*value)?;
-                let cast = |c| scalar::cast(c, ty).ok_or(undefined);
+                let cast = |c| scalar::cast(c, ty).ok_or(UNDEFINED);
                 if ty == ScalarType::F32 {
                     return Ok(Val::Scalar(cast(a)?, e));
                 }
@@ -486,7 +499,7 @@ impl Eval<'_> {
             }
             OpKind::MapUnary { op, value } => float(self.f32(*value)?.unary(*op)),
             OpKind::LoadScalar { global, at } => float(self.read(*global, at, (1, 1))?[0]),
-            _ => return Err(undefined),
+            _ => return Err(UNDEFINED),
         })
     }
 
@@ -519,7 +532,12 @@ impl Eval<'_> {
                 let by = self.f32(*by)?;
                 each(&*self.grid(*tile)?, &|x| x.binary(MapBinary::Mul, by))
             }
-            OpKind::MapUnary { op, value } => each(&*self.grid(*value)?, &|x| x.unary(*op).to(dtype)),
+            OpKind::MapUnary { op, value } => {
+                let operand = self.grid(*value)?;
+                let done = each(&operand, &|x| x.unary(*op).to(dtype));
+                self.agrees(host::refute_unary(*op, dtype, &operand.data, &done.data))?;
+                done
+            }
             OpKind::MapBinary { op, lhs, rhs } => {
                 let left = self.grid(*lhs)?;
                 let f = |a: Num, b: Num| match self.plant {
@@ -543,7 +561,13 @@ impl Eval<'_> {
                         Box::new(move |i| g.data[i])
                     }
                 };
-                grid(left.data.iter().enumerate().map(|(i, a)| f(*a, right(i))).collect())
+                let right: Vec<Num> = (0..left.data.len()).map(right).collect();
+                let done: Vec<Num> = left.data.iter().zip(&right).map(|(a, b)| f(*a, *b)).collect();
+                // A scalar or vector beside a 16-bit tile is not rounded to the tile's type.
+                if dtype == DType::F32 || self.kernel.ty(*rhs) == ty {
+                    self.agrees(host::refute_binary(*op, dtype, &left.data, &right, &done))?;
+                }
+                grid(done)
             }
             OpKind::Reduce { how, along, tile, running } => {
                 let g = self.grid(*tile)?;
@@ -559,6 +583,7 @@ impl Eval<'_> {
                         })
                         .collect(),
                 };
+                self.agrees(host::refute_reduce(*how, *along, g.cols, &g.data, &reduced))?;
                 match running {
                     None => grid(reduced),
                     Some(id) => {

@@ -27,6 +27,8 @@ pub enum Kind {
     Mismatch,
     /// A byte that is no element was written.
     Stray,
+    /// A host body differs.
+    Host,
     /// The IR breaks a promise of the verifier.
     Malformed,
 }
@@ -90,6 +92,7 @@ pub fn judge(case: &Case, plant: Option<Plant>) -> Verdict {
     scalars.extend(case.scalars.iter().copied().map(Some));
     match eval::evaluate(kernel, &mut slots, &scalars, plant) {
         Ok(()) => {}
+        Err(Stop::Host(what)) => return fails(Kind::Host, what),
         Err(Stop::Malformed(what)) => return fails(Kind::Malformed, what.into()),
         Err(stop @ (Stop::Ambiguous | Stop::Steps)) => return Verdict::Skipped(stop),
     }

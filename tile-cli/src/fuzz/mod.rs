@@ -5,14 +5,16 @@
 //! | `write` | making cases up from a seed |
 //! | `program`, `tensor` | a case: the kernel as text, its tensors in memory |
 //! | `eval`, `number` | the meaning of IR on numbers that know their error |
+//! | `host` | the host bodies of `tile_lang` on the same values |
 //! | `judge` | one case: compile, evaluate, simulate, compare |
 //! | `shrink` | making a failing case small |
 //!
 //! *Guarantees*: a seed and a count give the same cases and the same report. *Not here*: the real macro and rustc, which
-//! see the same language in the tests of `tile-std` and `ui-tests`; host bodies, which the conformance tests run.
+//! see the same language in the tests of `tile-std` and `ui-tests`.
 
 pub mod dice;
 pub mod eval;
+pub mod host;
 pub mod judge;
 pub mod number;
 pub mod program;
@@ -62,7 +64,7 @@ pub struct Report {
 }
 
 /// Cases that are judged before findings are counted.
-const BATCH: u64 = 256;
+const BATCH: u64 = 32;
 
 /// Judges random cases; the findings are made small.
 pub fn fuzz(request: &Request) -> Report {
@@ -89,7 +91,9 @@ pub fn fuzz(request: &Request) -> Report {
                 }
                 Verdict::Budget => report.budget += 1,
                 Verdict::Skipped(Stop::Steps) => report.long += 1,
-                Verdict::Skipped(Stop::Ambiguous | Stop::Malformed(_)) => report.ambiguous += 1,
+                Verdict::Skipped(Stop::Ambiguous | Stop::Malformed(_) | Stop::Host(_)) => {
+                    report.ambiguous += 1
+                }
                 Verdict::Fails(finding) => failing.push((seed, finding)),
             }
         }

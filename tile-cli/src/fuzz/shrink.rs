@@ -11,7 +11,7 @@ use super::judge::{Finding, Verdict, judge};
 use super::program::{Case, Stmt};
 
 /// Cases that may be judged for one finding.
-const ATTEMPTS: u32 = 1500;
+const ATTEMPTS: u32 = 400;
 
 /// A case under the knife.
 struct Shrinker {

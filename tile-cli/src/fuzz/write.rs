@@ -65,8 +65,6 @@ enum Ends {
     Goes,
     /// It may leave the loop or the kernel.
     May,
-    /// It may go on with the next iteration.
-    Continues,
 }
 
 #[derive(Clone, Debug)]
@@ -154,14 +152,51 @@ impl Writer {
         for _ in 0..count {
             self.statement(2, false);
         }
-        // The result, from as many of the variables as happens.
-        let result = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 3);
-        let (text, simpler) = result;
-        let name = self.fresh("r");
-        let lines = simpler.iter().map(|s| format!("let {name} = {s};")).collect();
-        self.out.push(Stmt::Line { text: format!("let {name} = {text};"), simpler: lines });
+        // The result, from as many of the variables as happens: what nothing reads cannot be found wrong.
+        let (text, simpler) = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 3);
+        let mut name = self.line("r", &text, &simpler);
+        let readers = 1 + self.dice.below(4);
+        for _ in 0..readers {
+            let Some(read) = self.reader() else { continue };
+            name = self.line("r", &format!("{name}.{read}"), &[]);
+        }
         self.out.push(Stmt::line(format!("store(c, &{name}, own);")));
         std::mem::take(&mut self.out)
+    }
+
+    /// Declares a variable; gives its name.
+    fn line(&mut self, prefix: &str, text: &str, simpler: &[String]) -> String {
+        let name = self.fresh(prefix);
+        let simpler = simpler.iter().map(|s| format!("let {name} = {s};")).collect();
+        self.out.push(Stmt::Line { text: format!("let {name} = {text};"), simpler });
+        name
+    }
+
+    /// A method on a tile of `C`, M x N, that reads some variable.
+    fn reader(&mut self) -> Option<String> {
+        if self.dice.one_in(2) {
+            let var = self.any(|v| matches!(v.ty, Ty::Scalar(_)) && v.name.len() > 1)?;
+            let Ty::Scalar(ty) = var.ty else { return None };
+            // Small numbers, which every element type holds.
+            let name = var.name;
+            return Some(match ty {
+                ScalarType::U32 | ScalarType::I32 | ScalarType::U64 => {
+                    format!("add((({name} ^ ({name} >> 16{ty})) & 63{ty}) as f32)")
+                }
+                ScalarType::Bool => format!("add(({name} as u32) as f32)"),
+                ScalarType::F32 => format!("max({name})"),
+            });
+        }
+        let var = self.any(|v| match v.ty {
+            Ty::Vector(d, len, along) => d == D::F32 && len == if along { "M" } else { "N" },
+            Ty::Tile(d, rows, cols, role) => (d, rows, cols, role) == (D::C, "M", "N", Role::Row),
+            Ty::Scalar(_) => false,
+        })?;
+        Some(match var.ty {
+            Ty::Vector(_, _, true) => format!("add_row(&{})", var.name),
+            Ty::Vector(_, _, false) => format!("add_col(&{})", var.name),
+            Ty::Tile(..) | Ty::Scalar(_) => format!("add(&{})", var.name),
+        })
     }
 
     fn fresh(&mut self, prefix: &str) -> String {
@@ -343,7 +378,6 @@ impl Writer {
         }
         if ends != Ends::Goes && self.dice.one_in(4) {
             let how = match self.dice.below(if in_loop { 7 } else { 1 }) {
-                0..=3 if ends == Ends::Continues => "continue;",
                 0 => "return;",
                 1..=3 => "break;",
                 _ => "continue;",
@@ -365,17 +399,10 @@ impl Writer {
         let head = format!("if {}", self.condition());
         let (then, otherwise) = (1 + self.dice.below(2), 1 + self.dice.below(2));
         let body = self.block(then, depth - 1, in_loop, Ends::May);
-        // What always leaves a loop, or the kernel, is refused.
-        let ends = match body.last() {
-            Some(Stmt::Line { text, .. }) if text == "return;" || text == "break;" => {
-                if in_loop {
-                    Ends::Continues
-                } else {
-                    Ends::Goes
-                }
-            }
-            Some(_) | None => Ends::May,
-        };
+        // Where both branches leave, the compiler refuses what follows, or says that the loop always ends.
+        let leaves = matches!(body.last(), Some(Stmt::Line { text, .. })
+            if ["return;", "break;", "continue;"].contains(&text.as_str()));
+        let ends = if leaves { Ends::Goes } else { Ends::May };
         let other =
             if self.dice.one_in(2) { Some(self.block(otherwise, depth - 1, in_loop, ends)) } else { None };
         self.out.push(Stmt::Block { head, body, other });

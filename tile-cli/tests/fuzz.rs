@@ -1,0 +1,36 @@
+//! The fuzzer finds nothing on fixed seeds, and finds what is planted.
+
+use tile_cli::fuzz::eval::Plant;
+use tile_cli::fuzz::judge::{Kind, Verdict, judge};
+use tile_cli::fuzz::shrink::count;
+use tile_cli::fuzz::write::case;
+use tile_cli::fuzz::{Request, fuzz};
+
+#[test]
+fn random_kernels_do_what_their_ir_means() {
+    let report = fuzz(&Request { cases: 96, seed: 1_000_000, most: 3, plant: None });
+    println!("{}", report.text());
+    assert!(report.findings.is_empty(), "{}", report.text());
+    // The run must have looked at something.
+    assert_eq!(report.cases, 96);
+    assert!(report.agree >= 86, "{}", report.text());
+    let [exact, close, unknown] = report.elements;
+    assert!(exact > 40_000 && close > 10_000 && unknown * 20 < exact + close, "{}", report.text());
+}
+
+#[test]
+fn every_planted_mistake_is_found_and_made_small() {
+    for &plant in Plant::ALL {
+        let report = fuzz(&Request { cases: 1000, seed: 0, most: 1, plant: Some(plant) });
+        let Some((small, finding)) = report.findings.first() else {
+            panic!("{plant:?} was not found in {} cases", report.cases)
+        };
+        assert_eq!(finding.kind, Kind::Mismatch, "{plant:?}: {}", report.text());
+        let statements = count(&small.body);
+        println!("{plant:?}: after {} cases, {statements} statements\n{}", report.cases, small.source());
+        assert!(statements <= 12, "{plant:?}: {}", report.text());
+        // Without the plant, the small case is right; from its seed, the case is made again.
+        assert!(matches!(judge(small, None), Verdict::Agrees { .. }), "{plant:?}: {}", report.text());
+        assert!(matches!(judge(&case(small.seed), Some(plant)), Verdict::Fails(_)), "{plant:?}");
+    }
+}
