@@ -213,7 +213,7 @@ fn calls_anywhere(y: &mut gl<f32>, ones: &gl<f32>, start: u32, s: f32) {
 #[test]
 fn a_call_may_stand_wherever_a_value_may() {
     let ones = ones();
-    let collatz = |n: u32| if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+    let collatz = |n: u32| if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
     let steps = |most: u32, mut n: u32| {
         let mut count = 0;
         while n > 1 && count != most {

@@ -141,11 +141,11 @@ fn a_condition_may_load_and_a_body_may_return() {
     let mut list = tensor::<bf16>(3, 5, |r, c| lists[r].get(c).copied().unwrap_or(0.0));
     list.fill_padding(bf16::NAN);
     let [got] = on_both((20, 30), |_, _| -77.0, |device, [y]| until_zero::launch(device, y, &x, &list));
-    for row in 0..3 {
+    for (row, list) in lists.iter().enumerate() {
         for col in 0..2 {
             let at = |r: usize, c: usize| x.get(0, 0, row * 8 + r, col * 16 + c).unwrap_or(0.0);
             let mut sum: Vec<f32> = (0..128).map(|i| at(i / 16, i % 16)).collect();
-            for by in lists[row].iter().take(5).take_while(|v| **v != 0.0) {
+            for by in list.iter().take(5).take_while(|v| **v != 0.0) {
                 if *by < 0.0 {
                     sum.iter_mut().for_each(|v| *v *= by);
                     break;
