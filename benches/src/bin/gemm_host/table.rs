@@ -79,7 +79,7 @@ pub fn print_floor(rows: &[Row], threads: usize) {
             .map(|row| (row.n, row.measured.speed_ratio(0, row.tiles, clock).median))
             .collect();
         let holds = ratios.iter().all(|(_, ratio)| *ratio >= 1.0);
-        let list: Vec<String> = ratios.iter().map(|(n, ratio)| format!("{ratio:.2} at {n}")).collect();
+        let list: Vec<String> = ratios.iter().map(|(n, ratio)| format!("{ratio:.3} at {n}")).collect();
         println!(
             "floor: tile -> f32 >= 1.0 x matrixmultiply, {threads} thread(s), {}: {} ({})",
             if clock == Clock::Wall { "wall" } else { "cpu" },

@@ -28,7 +28,7 @@ const GOAL_MS: f64 = 50.0;
 /// Measures the cost of `#[tile_kernel]` per instance.
 #[derive(Parser)]
 struct Options {
-    /// Instances of the kernel; at most as many as the library's GEMM has.
+    /// Instances of the kernel; at most as many as the library's GEMM has with device modules.
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 8, 16])]
     instances: Vec<usize>,
     /// Rounds; in each, every contestant has one turn.
@@ -59,7 +59,7 @@ fn run(options: &Options) -> Result<(), String> {
     }
     println!("machine: {}", machine::describe(&Device::host()));
     println!(
-        "method: a scratch crate with the library's GEMM in {counts:?} instances; its file is written anew before \
+        "method: a scratch crate with the library's GEMM in {counts:?} instances, all with device modules; its file is written anew before \
          every cargo run; {} rounds, every contestant once a round in rotated order; a cost per instance is the \
          slope of a least-squares line through one round's times, then median [quartiles] over rounds; cpu is CPU \
          time, which other programs on the machine disturb less",

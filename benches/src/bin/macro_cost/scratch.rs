@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use tile_std::InstanceInfo;
 use tile_std::kernels::gemm::gemm::KERNEL;
 
 /// How the kernel is written in the crate.
@@ -99,26 +100,35 @@ fn device_instances() -> Vec<&'static tile_std::InstanceInfo> {
     KERNEL.instances.iter().filter(|i| !i.modules.is_empty()).collect()
 }
 
+/// The instances of the library's GEMM that have device modules: those for the host alone cost less.
+fn instances() -> Vec<&'static InstanceInfo> {
+    KERNEL.instances.iter().filter(|instance| !instance.modules.is_empty()).collect()
+}
+
 /// The attribute and the function of the library's GEMM in `count` instances.
 ///
 /// # Errors
-/// If it has fewer.
+/// If it has fewer with device modules.
 pub fn kernel_parts(count: usize) -> Result<(String, &'static str), String> {
-    // Neighbours in the list differ in tile sizes or types; going through it in steps of 7, which has no
-    // factor in common with its length, makes every beginning a mixture.
-    const STEP: usize = 7;
-    let all = device_instances();
+    let all = instances();
     if count > all.len() {
-        return Err(format!("the GEMM has {} instances, not {count}", all.len()));
+        return Err(format!("the GEMM has {} instances with device modules, not {count}", all.len()));
     }
+    // Neighbours in the list differ in one thing only; steps that have no factor in common with its length visit
+    // everything once, and make every beginning a mixture.
+    let step = (7..).find(|step| gcd(*step, all.len()) == 1).expect("there are primes above any length");
     let mut entries = String::new();
     for i in 0..count {
-        let instance = all[i * STEP % all.len()];
+        let instance = all[i * step % all.len()];
         let arguments = instance.name.trim_end_matches('>');
         let (rows, cols) = instance.subgroups;
         entries.push_str(&format!("    {arguments}; subgroups = ({rows}, {cols})>,\n"));
     }
     Ok((format!("instances(\n{entries})"), KERNEL.source))
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The kernel file of the scratch crate; without instances there is no kernel.
@@ -156,8 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_compiles() {
-        let (attr, source) = kernel_parts(2).expect("it has two");
-        assert_eq!(tile_front::compile_source(&attr, source).map(|all| all.len()), Ok(2));
+    fn every_instance_compiles() {
+        let count = instances().len();
+        let (attr, source) = kernel_parts(count).expect("all of them");
+        assert_eq!(tile_front::compile_source(&attr, source).map(|all| all.len()), Ok(count));
     }
 }
