@@ -75,7 +75,8 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let report = gated::launch::<bf16, 16, 32, 32>(&device, &mut y, &x, &w_gate, &w_up, &b_gate)?;
     println!("gated    {report}");
     let at = |t: &Tensor<bf16>, r, c| t.get(0, 0, r, c).map_or(f64::NAN, |v| f64::from(v.to_f32()));
-    let dot = |w: &Tensor<bf16>, r: usize, c: usize| (0..inner).map(|k| at(&x, r, k) * at(w, k, c)).sum::<f64>();
+    let dot =
+        |w: &Tensor<bf16>, r: usize, c: usize| (0..inner).map(|k| at(&x, r, k) * at(w, k, c)).sum::<f64>();
     let (error, size) = worst(&y, |r, c| {
         let g = dot(&w_gate, r, c) + b_gate.get(0, 0, 0, c).map_or(f64::NAN, f64::from);
         g / (1.0 + (-g).exp()) * dot(&w_up, r, c)

@@ -67,7 +67,7 @@ impl Spec {
         let place = u64::from(plane) << 48 ^ u64::from(row) << 24 ^ u64::from(col);
         let bits = mix(self.seed ^ mix(place));
         let plain = ((bits >> 40) & 0xFFF) as f32 / 1024.0 - 2.0;
-        if !self.odd || (bits >> 8) % 12 != 0 {
+        if !self.odd || !(bits >> 8).is_multiple_of(12) {
             return plain;
         }
         match bits % 16 {
