@@ -281,7 +281,7 @@ fn verify(
 }
 
 fn fuzz(cases: u64, seed: u64, most: usize, keep: Option<&Path>) -> Result<ExitCode, Failure> {
-    let report = fuzz::fuzz(&fuzz::Request { cases, seed, most, plant: None });
+    let report = fuzz::fuzz(&fuzz::Request { cases, seed, most, attempts: 1000, plant: None });
     print(&report.text())?;
     if let Some(folder) = keep {
         report.keep(folder).map_err(|error| Failure::Keep(folder.display().to_string(), error))?;

@@ -40,6 +40,8 @@ pub struct Request {
     pub seed: u64,
     /// Findings after which the run ends.
     pub most: usize,
+    /// Smaller cases that may be tried for one finding.
+    pub attempts: u32,
     /// A mistake of the evaluator, to see whether it is found.
     pub plant: Option<Plant>,
 }
@@ -64,7 +66,7 @@ pub struct Report {
 }
 
 /// Cases that are judged before findings are counted.
-const BATCH: u64 = 32;
+const BATCH: u64 = 16;
 
 /// Judges random cases; the findings are made small.
 pub fn fuzz(request: &Request) -> Report {
@@ -98,11 +100,9 @@ pub fn fuzz(request: &Request) -> Report {
             }
         }
         failing.truncate(request.most - report.findings.len());
-        report.findings.par_extend(
-            failing
-                .into_par_iter()
-                .map(|(seed, finding)| shrink::shrink(write::case(seed), finding, request.plant)),
-        );
+        report.findings.par_extend(failing.into_par_iter().map(|(seed, finding)| {
+            shrink::shrink(write::case(seed), finding, request.plant, request.attempts)
+        }));
         start = end;
     }
     report

@@ -10,9 +10,6 @@ use super::eval::Plant;
 use super::judge::{Finding, Verdict, judge};
 use super::program::{Case, Stmt};
 
-/// Cases that may be judged for one finding.
-const ATTEMPTS: u32 = 400;
-
 /// A case under the knife.
 struct Shrinker {
     case: Case,
@@ -21,11 +18,12 @@ struct Shrinker {
     left: u32,
 }
 
-/// Makes a failing case smaller.
-pub fn shrink(case: Case, finding: Finding, plant: Option<Plant>) -> (Case, Finding) {
-    let mut s = Shrinker { case, finding, plant, left: ATTEMPTS };
+/// Makes a failing case smaller; at most `attempts` cases are judged.
+pub fn shrink(case: Case, finding: Finding, plant: Option<Plant>, attempts: u32) -> (Case, Finding) {
+    let mut s = Shrinker { case, finding, plant, left: attempts };
     loop {
         let before = s.case.clone();
+        s.runs();
         s.statements();
         s.surroundings();
         if s.case == before || s.left == 0 {
@@ -47,6 +45,22 @@ impl Shrinker {
                 true
             }
             Verdict::Fails(_) | Verdict::Agrees { .. } | Verdict::Budget | Verdict::Skipped(_) => false,
+        }
+    }
+
+    /// Drops runs of statements, long ones first.
+    fn runs(&mut self) {
+        let mut len = self.case.body.len() / 2;
+        while len > 1 {
+            let mut end = self.case.body.len();
+            while end >= len {
+                let mut candidate = self.case.clone();
+                candidate.body.drain(end - len..end);
+                self.keep(candidate);
+                end -= len;
+                end = end.min(self.case.body.len());
+            }
+            len /= 2;
         }
     }
 

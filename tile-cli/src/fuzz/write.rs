@@ -156,22 +156,16 @@ impl Writer {
         }
         // The result, from as many of the variables as happens: what nothing reads cannot be found wrong.
         let (text, simpler) = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 3);
-        let mut name = self.line("r", &text, &simpler);
-        let readers = 1 + self.dice.below(4);
-        for _ in 0..readers {
-            let Some(read) = self.reader() else { continue };
-            name = self.line("r", &format!("{name}.{read}"), &[]);
+        let name = self.fresh("r");
+        let lines = simpler.iter().map(|s| format!("let mut {name} = {s};")).collect();
+        self.out.push(Stmt::Line { text: format!("let mut {name} = {text};"), simpler: lines });
+        for _ in 0..2 + self.dice.below(5) {
+            if let Some(read) = self.reader() {
+                self.out.push(Stmt::line(format!("{name} = {name}.{read};")));
+            }
         }
         self.out.push(Stmt::line(format!("store(c, &{name}, own);")));
         std::mem::take(&mut self.out)
-    }
-
-    /// Declares a variable; gives its name.
-    fn line(&mut self, prefix: &str, text: &str, simpler: &[String]) -> String {
-        let name = self.fresh(prefix);
-        let simpler = simpler.iter().map(|s| format!("let {name} = {s};")).collect();
-        self.out.push(Stmt::Line { text: format!("let {name} = {text};"), simpler });
-        name
     }
 
     /// A method on a tile of `C`, M x N, that reads some variable.
@@ -190,14 +184,18 @@ impl Writer {
             });
         }
         let var = self.any(|v| match v.ty {
-            Ty::Vector(d, len, along) => d == D::F32 && len == if along { "M" } else { "N" },
-            Ty::Tile(d, rows, cols, role) => (d, rows, cols, role) == (D::C, "M", "N", Role::Row),
+            Ty::Vector(_, len, along) => len == if along { "M" } else { "N" },
+            Ty::Tile(_, rows, cols, role) => !role.is_right_operand() && (rows == "M" || cols == "N"),
             Ty::Scalar(_) => false,
         })?;
+        let name = var.name;
         Some(match var.ty {
-            Ty::Vector(_, _, true) => format!("add_row(&{})", var.name),
-            Ty::Vector(_, _, false) => format!("add_col(&{})", var.name),
-            Ty::Tile(..) | Ty::Scalar(_) => format!("add(&{})", var.name),
+            Ty::Vector(_, _, true) => format!("add_row(&{name}.to::<f32>())"),
+            Ty::Vector(_, _, false) => format!("add_col(&{name}.to::<f32>())"),
+            Ty::Tile(_, "M", "N", _) => format!("add(&{name}.to::<C>())"),
+            Ty::Tile(_, "M", ..) => format!("add_row(&{name}.row_sum())"),
+            Ty::Tile(..) => format!("add_col(&{name}.col_max())"),
+            Ty::Scalar(_) => return None,
         })
     }
 
