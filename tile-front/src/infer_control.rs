@@ -273,8 +273,12 @@ impl Infer<'_> {
             (Some(_), Some(&id)) => with_id(&result, id),
             (Some(_) | None, _) => result,
         };
-        // What follows is unreachable when both ways end; how it ends then does not matter, so the first way's does.
-        let how = if ends[1] == Ends::No { Ends::No } else { ends[0] };
+        // What follows is unreachable when both ways end. A way that goes on with the loop keeps it from ending always.
+        let how = match (ends[0], ends[1]) {
+            (_, Ends::No) => Ends::No,
+            (_, Ends::Continue) => Ends::Continue,
+            (first, Ends::Return | Ends::Break) => first,
+        };
         (Some(val), how)
     }
 }

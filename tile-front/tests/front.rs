@@ -331,6 +331,18 @@ fn loops_leave_and_go_on_with_the_values_of_the_moment() {
     let compiled = body(&text).unwrap_or_else(|e| panic!("{}", e.join("\n")));
     let ir = compiled[0].kernel.kernel().to_string();
     assert!(ir.contains("while ") && ir.contains("break ") && ir.contains("continue "), "{ir}");
+    for (first, second) in
+        [("break", "continue"), ("continue", "break"), ("return", "continue"), ("continue", "return")]
+    {
+        let text = format!(
+            "{OWN} for k in 0..n {{ if k == 3 {{ {first}; }} else {{ {second}; }} }} store(c, &acc, at);"
+        );
+        assert!(body(&text).is_ok(), "{first}, {second}: {:?}", body(&text).err());
+    }
+    refused(
+        &format!("{OWN} for k in 0..n {{ if k == 3 {{ break; }} else {{ return; }} }} store(c, &acc, at);"),
+        "T010",
+    );
     refused(&format!("{OWN} break; store(c, &acc, at);"), "T036");
     refused(&format!("{OWN} for k in 0..n {{ break; }} store(c, &acc, at);"), "T010");
     refused(&format!("{OWN} while n {{ }} store(c, &acc, at);"), "T016");
