@@ -56,7 +56,6 @@ use crate::prelude::*;
     <f16, bf16, 16, 64, 32, true, true; subgroups = (4, 4)>,
     <f16, bf16, 8, 32, 32, true, true; subgroups = (4, 2)>,
     <bf16, bf16, 32, 64, 32, false, false; subgroups = (8, 4)>,
-    <bf16, bf16, 32, 64, 32, true, false; subgroups = (8, 4)>,
     <bf16, f32, 32, 64, 32, false, false; subgroups = (8, 4)>,
     <bf16, f32, 32, 64, 32, true, false; subgroups = (8, 4)>,
     <bf16, bf16, 128, 128, 64, false, true; subgroups = (1, 1); host>,
