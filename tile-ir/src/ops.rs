@@ -4,6 +4,7 @@
 //! rule about its own operands and results holds, and then says which devices have what it needs.
 //! *Not here*: rules about where an op stands (`verify`).
 
+pub mod list;
 pub mod map;
 pub mod memory;
 pub mod mma;

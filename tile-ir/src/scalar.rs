@@ -60,15 +60,19 @@ impl fmt::Display for Const {
 }
 
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $( $(#[$vdoc:meta])* $variant:ident = $text:literal ),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $( #[doc = $vdoc:literal] $variant:ident = $text:literal $symbol:literal ),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $( $(#[$vdoc])* $variant ),+ }
+        pub enum $name { $( #[doc = $vdoc] $variant ),+ }
         impl $name {
             /// Every member.
             pub const ALL: &'static [$name] = &[ $( $name::$variant ),+ ];
             /// The name in the text form, which is also the name of the host function.
             pub const fn name(self) -> &'static str { match self { $( $name::$variant => $text ),+ } }
+            /// How kernel source spells it: an operator, or a method.
+            pub const fn symbol(self) -> &'static str { match self { $( $name::$variant => $symbol ),+ } }
+            /// What it does, as a sentence.
+            pub const fn doc(self) -> &'static str { match self { $( $name::$variant => $vdoc ),+ } }
         }
     };
 }
@@ -77,29 +81,29 @@ named! {
     /// A scalar op of two operands of one type, giving that type.
     Binary {
         /// Sum.
-        Add = "add",
+        Add = "add" "+",
         /// Difference.
-        Sub = "sub",
+        Sub = "sub" "-",
         /// Product.
-        Mul = "mul",
+        Mul = "mul" "*",
         /// Quotient.
-        Div = "div",
+        Div = "div" "/",
         /// Remainder.
-        Rem = "rem",
+        Rem = "rem" "%",
         /// Bitwise or logical and.
-        And = "and",
+        And = "and" "&",
         /// Bitwise or logical or.
-        Or = "or",
+        Or = "or" "|",
         /// Bitwise or logical exclusive or.
-        Xor = "xor",
+        Xor = "xor" "^",
         /// Shift left.
-        Shl = "shl",
+        Shl = "shl" "<<",
         /// Shift right.
-        Shr = "shr",
+        Shr = "shr" ">>",
         /// The smaller operand.
-        Min = "min",
+        Min = "min" "min",
         /// The larger operand.
-        Max = "max",
+        Max = "max" "max",
     }
 }
 
@@ -107,9 +111,9 @@ named! {
     /// A scalar op of one operand, giving its type.
     Unary {
         /// Arithmetic negation.
-        Neg = "neg",
+        Neg = "neg" "-",
         /// Bitwise or logical complement.
-        Not = "not",
+        Not = "not" "!",
     }
 }
 
@@ -117,17 +121,17 @@ named! {
     /// A comparison of two operands of one type, giving `bool`.
     Compare {
         /// Equal.
-        Eq = "eq",
+        Eq = "eq" "==",
         /// Not equal.
-        Ne = "ne",
+        Ne = "ne" "!=",
         /// Less.
-        Lt = "lt",
+        Lt = "lt" "<",
         /// Less or equal.
-        Le = "le",
+        Le = "le" "<=",
         /// Greater.
-        Gt = "gt",
+        Gt = "gt" ">",
         /// Greater or equal.
-        Ge = "ge",
+        Ge = "ge" ">=",
     }
 }
 

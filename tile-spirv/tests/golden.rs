@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 
 use corpus::{Shown, gemms, samples};
 use text::Text;
-use tile_ir::ir::{LoadForm, Place, Reduction};
-use tile_ir::map::{MapBinary, MapUnary};
-use tile_ir::scalar::{Binary, Compare, Unary};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -58,42 +55,8 @@ fn every_op_is_emitted_as_written_down() {
 #[test]
 fn every_op_has_a_sample() {
     let have: BTreeSet<&str> = samples().iter().map(|s| s.op).collect();
-    let mut want: BTreeSet<&str> = [
-        "const",
-        "cast",
-        "dim",
-        "own_tile",
-        "zeros",
-        "prefetch_load",
-        "prefetch_load_coop",
-        "store",
-        "mma",
-        "to",
-        "scale",
-        "for",
-        "if",
-        "while",
-        "fill",
-        "load_vec",
-        "load_scalar",
-        "keep_cols",
-        "keep_rows",
-        "tril",
-        "triu",
-    ]
-    .into();
-    want.extend(Binary::ALL.iter().map(|o| o.name()));
-    want.extend(Compare::ALL.iter().map(|o| o.name()));
-    want.extend(Unary::ALL.iter().map(|o| o.name()));
-    want.extend(Place::ALL.iter().map(|o| o.name()));
-    want.extend(LoadForm::ALL.iter().map(|o| o.name()));
-    want.extend(MapUnary::ALL.iter().map(|o| o.name()));
-    want.extend(MapBinary::ALL.iter().map(|o| o.name()));
-    let reductions: Vec<String> = ["row", "col"]
-        .iter()
-        .flat_map(|line| Reduction::ALL.iter().map(move |how| format!("{line}_{}", how.name())))
-        .collect();
-    want.extend(reductions.iter().map(String::as_str));
+    let listed = tile_ir::ops::list::all();
+    let want: BTreeSet<&str> = listed.iter().map(|op| op.name.as_str()).collect();
     assert_eq!(have, want);
 }
 

@@ -1,0 +1,324 @@
+//! Owns the list of all ops: what each is called in kernel source, what it does, how exact it is.
+//!
+//! *Guarantees*: a new kind of op does not compile before it has a [`Family`] here, and the op contract test fails by name for
+//! a family that lacks a call, a golden file, a typing rule, a run or a documented example. The language reference is generated from this list.
+//! *Not here*: which operand types an op takes (`ops::check`), what it computes (`map`, `scalar`).
+
+use crate::ir::{LoadForm, OpKind, Place, Reduction};
+use crate::map::{MapBinary, MapUnary};
+use crate::scalar::{Binary, Compare, Unary};
+use crate::types::Along;
+
+macro_rules! families {
+    ($( $(#[doc = $doc:literal])+ $V:ident = $title:literal ),+ $(,)?) => {
+        /// A kind of op: the ops that share a typing rule and a lowering.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Family { $( $(#[doc = $doc])+ $V ),+ }
+
+        impl Family {
+            /// Every kind, in the order of the reference.
+            pub const ALL: &'static [Family] = &[ $( Family::$V ),+ ];
+            /// Its heading in the reference.
+            pub const fn title(self) -> &'static str { match self { $( Family::$V => $title ),+ } }
+            /// What its ops have in common, as sentences.
+            pub const fn doc(self) -> &'static str { match self { $( Family::$V => concat!($($doc),+).trim_ascii() ),+ } }
+        }
+    };
+}
+
+families! {
+    /// The tile of the output that only this sub-group has: what a safe kernel stores to.
+    OwnTile = "The owned tile",
+    /// The place of the sub-group in its work-group.
+    Place = "Places",
+    /// A dimension of a tensor.
+    Dim = "Dimensions of a tensor",
+    /// A tile of zeros, of the written type.
+    Zeros = "Zeros",
+    /// A tile or vector of one value, rounded to the written type.
+    Fill = "Fill",
+    /// A tile from memory, of the written type; elements outside the tensor are 0.
+    Load = "Loads of tiles",
+    /// A vector from consecutive elements of one row of a tensor; elements outside the tensor are 0.
+    LoadVector = "Loads of vectors",
+    /// One element of a tensor as an f32 scalar; 0 outside the tensor.
+    LoadScalar = "Loads of scalars",
+    /// Warms the caches with a tile, and has no other effect.
+    Prefetch = "Prefetches",
+    /// Writes a tile; elements outside the tensor are dropped.
+    Store = "Stores of tiles",
+    /// Adds the product of two tiles to an accumulator.
+    Mma = "Matrix multiplication",
+    /// Converts the elements, rounding to nearest even.
+    Convert = "Conversions",
+    /// Multiplies every element by an f32 scalar.
+    Scale = "Scaling",
+    /// Element-wise ops of one operand. 16-bit elements are computed in f32 and rounded once.
+    MapUnary = "Element-wise ops of one operand",
+    /// Element-wise ops of two operands: the right one has the left one's type, or is an f32 scalar for all elements, or (in the
+    /// forms that end in `_row` and `_col`) an f32 vector with one element per row or column of the tile.
+    MapBinary = "Element-wise ops of two operands",
+    /// Reductions of a tile: `row_*` gives one f32 per row, `col_*` one per column; the forms that end in `_with` go on
+    /// from a running vector.
+    Reduce = "Reductions",
+    /// Keeps the first columns or rows of a tile and replaces the others.
+    KeepFirst = "Tail masks",
+    /// Keeps the elements on one side of a diagonal and replaces the others.
+    Triangle = "Triangular masks",
+    /// A literal.
+    Const = "Scalar constants",
+    /// Scalar arithmetic of two operands of one type.
+    Binary = "Scalar arithmetic",
+    /// Scalar negation and complement.
+    Unary = "Scalar negation and complement",
+    /// Scalar comparisons, which give `bool`.
+    Compare = "Scalar comparisons",
+    /// Scalar conversions with `as`.
+    Cast = "Scalar conversions",
+    /// Counted loops.
+    For = "Counted loops",
+    /// Loops with a condition.
+    While = "Conditional loops",
+    /// Branches.
+    If = "Branches",
+}
+
+/// How close the result of an op is to the exact one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accuracy {
+    /// Every target gives these very bits (NaN payloads aside).
+    Exact,
+    /// Within so many units in the last place of f32, before the result is rounded to its type.
+    Ulp(u32),
+    /// Rounded after every step, in an order that the target chooses.
+    AnyOrder,
+}
+
+/// An op as documentation and tests see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its kind.
+    pub family: Family,
+    /// Its name in the text form: what [`OpKind::name`] gives.
+    pub name: String,
+    /// How kernel source spells it: functions, methods, operators, keywords.
+    pub calls: Vec<String>,
+    /// What it does, as a sentence.
+    pub doc: &'static str,
+    /// How close its result is.
+    pub accuracy: Accuracy,
+}
+
+impl OpKind {
+    /// The kind of op.
+    pub const fn family(&self) -> Family {
+        match self {
+            OpKind::Const(_) => Family::Const,
+            OpKind::Binary { .. } => Family::Binary,
+            OpKind::Unary { .. } => Family::Unary,
+            OpKind::Compare { .. } => Family::Compare,
+            OpKind::Cast { .. } => Family::Cast,
+            OpKind::Dim { .. } => Family::Dim,
+            OpKind::Place(_) => Family::Place,
+            OpKind::OwnTile { .. } => Family::OwnTile,
+            OpKind::Zeros => Family::Zeros,
+            OpKind::Load { .. } => Family::Load,
+            OpKind::Prefetch { .. } => Family::Prefetch,
+            OpKind::Store { .. } => Family::Store,
+            OpKind::Mma { .. } => Family::Mma,
+            OpKind::Convert { .. } => Family::Convert,
+            OpKind::Scale { .. } => Family::Scale,
+            OpKind::Fill { .. } => Family::Fill,
+            OpKind::MapUnary { .. } => Family::MapUnary,
+            OpKind::MapBinary { .. } => Family::MapBinary,
+            OpKind::Reduce { .. } => Family::Reduce,
+            OpKind::LoadVector { .. } => Family::LoadVector,
+            OpKind::LoadScalar { .. } => Family::LoadScalar,
+            OpKind::KeepFirst { .. } => Family::KeepFirst,
+            OpKind::Triangle { .. } => Family::Triangle,
+            OpKind::For { .. } => Family::For,
+            OpKind::While { .. } => Family::While,
+            OpKind::If { .. } => Family::If,
+        }
+    }
+}
+
+impl Family {
+    fn entry(self, name: &str, calls: &[&str], accuracy: Accuracy, doc: &'static str) -> Entry {
+        let calls = calls.iter().map(|c| (*c).to_string()).collect();
+        Entry { family: self, name: name.to_string(), calls, doc: doc.trim_ascii(), accuracy }
+    }
+
+    /// One entry whose op does what the family says.
+    fn single(self, name: &str, calls: &[&str], accuracy: Accuracy) -> Vec<Entry> {
+        vec![self.entry(name, calls, accuracy, self.doc())]
+    }
+
+    /// The ops of the family.
+    pub fn entries(self) -> Vec<Entry> {
+        use Accuracy::{AnyOrder, Exact};
+        match self {
+            Family::OwnTile => {
+                self.single("own_tile", &["own_tile", "batch", "depth", "row", "col", "outside"], Exact)
+            }
+            Family::Place => Place::ALL
+                .iter()
+                .map(|p| {
+                    let doc = match p {
+                        Place::Id => "The number of the sub-group in its work-group, counted row by row.",
+                        Place::Row => "The row of the sub-group in the grid of its work-group.",
+                        Place::Col => "The column of the sub-group in the grid of its work-group.",
+                    };
+                    self.entry(p.name(), &[p.name()], Exact, doc)
+                })
+                .collect(),
+            Family::Dim => self.single(
+                "dim",
+                &["batch", "depth", "rows", "cols", "pitch", "row_tiles", "col_tiles"],
+                Exact,
+            ),
+            Family::Zeros => self.single("zeros", &["zeros"], Exact),
+            Family::Fill => self.single("fill", &["fill"], Exact),
+            Family::Load => LoadForm::ALL
+                .iter()
+                .map(|form| {
+                    let doc = match form {
+                        LoadForm::Plain => "Loads a tile as it lies in memory.",
+                        LoadForm::Transform => {
+                            "Loads a right operand from a [K, N] tensor, packing it on the way."
+                        }
+                        LoadForm::Transpose => {
+                            "Loads a right operand from an [N, K] tensor, transposing it on the way."
+                        }
+                    };
+                    self.entry(form.name(), &[form.name()], Exact, doc)
+                })
+                .collect(),
+            Family::LoadVector => self.single("load_vec", &["load_vec"], Exact),
+            Family::LoadScalar => self.single("load_scalar", &["load_scalar"], Exact),
+            Family::Prefetch => {
+                let [whole, shared] = [
+                    "Warms the caches with a whole tile.",
+                    "Warms the caches with a tile that the sub-groups of a row or column of the work-group share: each fetches its part.",
+                ];
+                vec![
+                    self.entry("prefetch_load", &["prefetch_load"], Exact, whole),
+                    self.entry("prefetch_load_coop", &["prefetch_load_coop"], Exact, shared),
+                ]
+            }
+            Family::Store => self.single("store", &["store", "store_at"], Exact),
+            Family::Mma => self.single("mma", &["mma_AB", "mma_ABt"], AnyOrder),
+            Family::Convert => self.single("to", &["to"], Exact),
+            Family::Scale => self.single("scale", &["scale"], Exact),
+            Family::MapUnary => MapUnary::ALL
+                .iter()
+                .map(|op| self.entry(op.name(), &[op.name()], of_ulp(op.ulp()), op.doc()))
+                .collect(),
+            Family::MapBinary => MapBinary::ALL
+                .iter()
+                .map(|op| {
+                    let name = op.name();
+                    let calls = [name, &format!("{name}_row"), &format!("{name}_col")];
+                    self.entry(name, &calls, of_ulp(op.ulp()), op.doc())
+                })
+                .collect(),
+            Family::Reduce => reductions(),
+            Family::KeepFirst => vec![
+                self.entry(
+                    "keep_cols",
+                    &["keep_cols"],
+                    Exact,
+                    "Keeps the first columns; the others become a value.",
+                ),
+                self.entry(
+                    "keep_rows",
+                    &["keep_rows"],
+                    Exact,
+                    "Keeps the first rows; the others become a value.",
+                ),
+            ],
+            Family::Triangle => vec![
+                self.entry(
+                    "tril",
+                    &["tril"],
+                    Exact,
+                    "Keeps what lies on and below the diagonal of the whole matrix.",
+                ),
+                self.entry(
+                    "triu",
+                    &["triu"],
+                    Exact,
+                    "Keeps what lies on and above the diagonal of the whole matrix.",
+                ),
+            ],
+            Family::Const => self.single("const", &["1"], Exact),
+            Family::Binary => {
+                Binary::ALL.iter().map(|op| self.entry(op.name(), &[op.symbol()], Exact, op.doc())).collect()
+            }
+            Family::Unary => {
+                Unary::ALL.iter().map(|op| self.entry(op.name(), &[op.symbol()], Exact, op.doc())).collect()
+            }
+            Family::Compare => {
+                Compare::ALL.iter().map(|op| self.entry(op.name(), &[op.symbol()], Exact, op.doc())).collect()
+            }
+            Family::Cast => self.single("cast", &["as"], Exact),
+            Family::For => self.single("for", &["for"], Exact),
+            Family::While => self.single("while", &["while"], Exact),
+            Family::If => self.single("if", &["if"], Exact),
+        }
+    }
+}
+
+fn of_ulp(ulp: u32) -> Accuracy {
+    if ulp == 0 { Accuracy::Exact } else { Accuracy::Ulp(ulp) }
+}
+
+fn reductions() -> Vec<Entry> {
+    let mut all = vec![];
+    for (along, line) in [(Along::Rows, "row"), (Along::Cols, "col")] {
+        for how in Reduction::ALL {
+            let accuracy = match how {
+                Reduction::Max | Reduction::Min => Accuracy::Exact,
+                Reduction::Sum | Reduction::Prod => Accuracy::AnyOrder,
+            };
+            let doc = match (along, how) {
+                (Along::Rows, Reduction::Max) => "The largest element of every row; NaN only if all are.",
+                (Along::Rows, Reduction::Min) => "The smallest element of every row; NaN only if all are.",
+                (Along::Rows, Reduction::Sum) => "The sum of every row.",
+                (Along::Rows, Reduction::Prod) => "The product of every row.",
+                (Along::Cols, Reduction::Max) => "The largest element of every column; NaN only if all are.",
+                (Along::Cols, Reduction::Min) => "The smallest element of every column; NaN only if all are.",
+                (Along::Cols, Reduction::Sum) => "The sum of every column.",
+                (Along::Cols, Reduction::Prod) => "The product of every column.",
+            };
+            let name = format!("{line}_{}", how.name());
+            let calls = [name.as_str(), &format!("{name}_with")];
+            all.push(Family::Reduce.entry(&name, &calls, accuracy, doc));
+        }
+    }
+    all
+}
+
+/// Every op.
+pub fn all() -> Vec<Entry> {
+    Family::ALL.iter().flat_map(|family| family.entries()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_entry_is_whole_and_alone() {
+        let mut seen = BTreeSet::new();
+        for entry in all() {
+            let Entry { family, name, calls, doc, .. } = &entry;
+            assert!(seen.insert((*family, name.clone())), "{name} is listed twice");
+            assert!(!calls.is_empty(), "{name}");
+            let sentence =
+                doc.ends_with('.') && doc.chars().next().is_some_and(|c| !c.is_lowercase() || c == 'e');
+            assert!(sentence, "the text of `{name}` is no sentence: {doc}");
+        }
+    }
+}
