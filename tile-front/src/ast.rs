@@ -27,9 +27,11 @@ pub struct Decl {
 }
 
 /// The trait that bounds an element type parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bound {
-    /// Any element type.
+    /// Any element type; the weakest bound.
+    AnyElement,
+    /// A float.
     Element,
     /// An element type matrix instructions take as operand.
     MmaInput,
@@ -39,15 +41,28 @@ impl Bound {
     /// The trait's name.
     pub const fn name(self) -> &'static str {
         match self {
+            Bound::AnyElement => "AnyElement",
             Bound::Element => "Element",
             Bound::MmaInput => "MmaInput",
+        }
+    }
+
+    /// The element types that satisfy the bound, as a fact with its reason.
+    pub const fn fact(self) -> &'static str {
+        match self {
+            Bound::AnyElement => "an element type is bf16, f16, f32 or i32",
+            Bound::Element => {
+                "`Element` is the bound of floats: bf16, f16, f32; kernels that only move elements take `AnyElement`"
+            }
+            Bound::MmaInput => "matrix instructions take bf16 and f16",
         }
     }
 
     /// True when the element type satisfies the bound.
     pub const fn admits(self, dtype: DType) -> bool {
         match self {
-            Bound::Element => true,
+            Bound::AnyElement => true,
+            Bound::Element => !dtype.is_integer(),
             Bound::MmaInput => matches!(dtype, DType::Bf16 | DType::F16),
         }
     }
@@ -65,7 +80,7 @@ pub struct GenericParam {
 /// What a generic parameter ranges over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GenericKind {
-    /// `T: Element` or `T: MmaInput`.
+    /// `T: AnyElement`, `T: Element` or `T: MmaInput`.
     Type(Bound),
     /// `const N: usize`.
     Size,
@@ -101,7 +116,7 @@ pub enum ParamType {
 pub enum DTypeRef {
     /// A type parameter.
     Param(Ident),
-    /// `bf16`, `f16`, `f32`.
+    /// `bf16`, `f16`, `f32`, `i32`.
     Fixed(DType, Span),
 }
 

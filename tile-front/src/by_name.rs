@@ -6,7 +6,7 @@
 
 use proc_macro2::Span as TokenSpan;
 
-use crate::ast::{At, DTypeRef, SizeRef};
+use crate::ast::{At, Bound, DTypeRef, SizeRef};
 use crate::infer::Infer;
 use crate::value::{SymTile, Val};
 use tile_ir::error::Code;
@@ -124,6 +124,29 @@ impl Infer<'_> {
             return self.refuse_meeting(Code::OperandType, span, &rule, help);
         }
         Some(())
+    }
+
+    /// The bound of an element type parameter in scope.
+    pub(crate) fn bound_of(&self, name: &proc_macro2::Ident) -> Option<Bound> {
+        self.bounds.iter().find(|(n, _)| n == name).map(|&(_, bound)| bound)
+    }
+
+    /// An op whose elements must satisfy a bound.
+    pub(crate) fn check_bound(
+        &mut self,
+        op: &str,
+        dtype: &DTypeRef,
+        needs: Bound,
+        span: TokenSpan,
+    ) -> Option<()> {
+        let DTypeRef::Param(name) = dtype else { return Some(()) };
+        let Some(has) = self.bound_of(name).filter(|&has| has < needs) else { return Some(()) };
+        let message = format!(
+            "`{op}` needs the bound `{}` of its element type; here that is `{name}`, which has `{}`",
+            needs.name(),
+            has.name()
+        );
+        self.error(Code::ElementBound, span, message, &format!("write `{name}: {}`", needs.name()))
     }
 
     /// The element type of a tile and of the tensor it comes from or goes to.

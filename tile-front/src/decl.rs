@@ -117,13 +117,14 @@ pub fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
                         && let Some(name) = path_name(&tr.path)
                     {
                         bound = match name.to_string().as_str() {
-                            "Element" => bound.or(Some(Bound::Element)),
+                            "AnyElement" => bound.max(Some(Bound::AnyElement)),
+                            "Element" => bound.max(Some(Bound::Element)),
                             "MmaInput" => Some(Bound::MmaInput),
                             _ => {
                                 diags.push(
                                     Code::Generics,
                                     name.span(),
-                                    format!("the bound of a type parameter is `Element` or `MmaInput`; here it is `{name}`"),
+                                    format!("the bound of a type parameter is `Element`, `MmaInput` or `AnyElement`; here it is `{name}`"),
                                     "an element type has no other properties in a kernel",
                                 );
                                 bound
@@ -136,7 +137,10 @@ pub fn parse_generics(item: &ItemFn, diags: &mut Diags) -> Vec<GenericParam> {
                     diags.push(
                         Code::Generics,
                         t.ident.span(),
-                        format!("the type parameter `{}` needs the bound `Element` or `MmaInput`", t.ident),
+                        format!(
+                            "the type parameter `{}` needs the bound `Element`, `MmaInput` or `AnyElement`",
+                            t.ident
+                        ),
                         format!("write `{}: Element`", t.ident),
                     );
                 }
@@ -236,7 +240,7 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
             Code::Parameter,
             name.span(),
             format!("`{name}` is not an element type"),
-            "an element type is bf16, f16, f32, or a type parameter of the kernel",
+            "an element type is bf16, f16, f32, i32, or a type parameter of the kernel",
         );
         return None;
     }
@@ -244,7 +248,7 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
         Code::Parameter,
         ty.span(),
         "this is not an element type",
-        "write bf16, f16, f32, or a type parameter",
+        "write bf16, f16, f32, i32, or a type parameter",
     );
     None
 }

@@ -188,6 +188,7 @@ impl Expansion<'_> {
                 DType::Bf16 => "Bf16",
                 DType::F16 => "F16",
                 DType::F32 => "F32",
+                DType::I32 => "I32",
             },
             Span::mixed_site(),
         );

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, ParamType};
+use crate::ast::{Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, GenericParam, ParamType};
 use crate::diag::Diags;
 use crate::function::{Function, FunctionParam};
 use crate::instance::{Binding, Value};
@@ -37,6 +37,8 @@ pub struct Infer<'a> {
     pub(crate) scalar_maps: BTreeSet<u32>,
     /// Element types of the global parameters, as written.
     pub(crate) global_types: BTreeMap<ParamId, DTypeRef>,
+    /// The bounds of the element type parameters in scope.
+    pub(crate) bounds: Vec<(Ident, Bound)>,
     /// Variables in scope, innermost last.
     pub(crate) vars: Vec<Var>,
     /// Ops of the regions being built, innermost last.
@@ -84,7 +86,7 @@ pub fn infer_sample(function: &Function) -> BTreeSet<u32> {
         let values = function.generics.iter().map(|g| {
             let value = match g.kind {
                 GenericKind::Type(Bound::MmaInput) => Value::Type(DType::Bf16),
-                GenericKind::Type(Bound::Element) => Value::Type(DType::F32),
+                GenericKind::Type(Bound::Element | Bound::AnyElement) => Value::Type(DType::F32),
                 GenericKind::Size => Value::Size(16),
                 GenericKind::Flag => Value::Flag(flag),
             };
@@ -126,6 +128,17 @@ pub fn infer_sample(function: &Function) -> BTreeSet<u32> {
     out
 }
 
+/// The bounds of the element type parameters among generic parameters.
+pub(crate) fn bounds_of(generics: &[GenericParam]) -> Vec<(Ident, Bound)> {
+    generics
+        .iter()
+        .filter_map(|g| match g.kind {
+            GenericKind::Type(bound) => Some((g.name.clone(), bound)),
+            GenericKind::Size | GenericKind::Flag => None,
+        })
+        .collect()
+}
+
 impl<'a> Infer<'a> {
     /// Starts a walk.
     fn new(decl: &Decl, functions: &'a [Function], binding: &'a Binding) -> Infer<'a> {
@@ -149,6 +162,7 @@ impl<'a> Infer<'a> {
             witnesses: BTreeMap::new(),
             scalar_maps: BTreeSet::new(),
             global_types: BTreeMap::new(),
+            bounds: bounds_of(&decl.generics),
             vars: vec![],
             ops: vec![vec![]],
             loops: vec![],

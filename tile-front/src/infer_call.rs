@@ -5,13 +5,13 @@
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{At, Call, CallOp, DTypeRef, Expr, Method};
+use crate::ast::{At, Bound, Call, CallOp, DTypeRef, Expr, Method};
 use crate::infer::Infer;
 use crate::value::{Owned, SymTile, SymVector, Val, Want, sym_tile};
 use tile_ir::error::Code;
-use tile_ir::ir::{Coord, Dim, OpKind, Order, ParamId, Unit, ValueId};
+use tile_ir::ir::{Coord, Dim, LoadForm, OpKind, Order, ParamId, Unit, ValueId};
 use tile_ir::scalar::{Binary, Compare, Const};
-use tile_ir::types::{Role, ScalarType, Type};
+use tile_ir::types::{DType, Role, ScalarType, Type};
 
 const U32: ScalarType = ScalarType::U32;
 
@@ -74,6 +74,7 @@ impl Infer<'_> {
                 Some(Val::Tile(self.emit(kind, &[ty], span)[0], sym.clone()))
             }
             Want::Vector(sym) => {
+                self.check_bound(&name.to_string(), &sym.dtype, Bound::Element, span)?;
                 let ty = Type::Vector(self.concrete_vector(sym)?);
                 Some(Val::Vector(self.emit(kind, &[ty], span)[0], sym.clone()))
             }
@@ -97,8 +98,17 @@ impl Infer<'_> {
             CallOp::Zeros => self.source(want, &call.name, OpKind::Zeros),
             CallOp::Function(function) => self.call_function(function, e),
             CallOp::Fill(value) => {
-                let val = self.expr(value, Want::Scalar(ScalarType::F32))?;
-                let value = self.scalar(val, ScalarType::F32, value.span)?;
+                let dtype = match want {
+                    Want::Tile(sym) => Some(sym.dtype.clone()),
+                    Want::Vector(sym) => Some(sym.dtype.clone()),
+                    Want::Any | Want::Scalar(_) => None,
+                };
+                if let Some(dtype) = &dtype {
+                    self.check_bound("fill", dtype, Bound::Element, span)?;
+                }
+                let of = dtype.and_then(|d| self.binding.dtype(&d)).map_or(ScalarType::F32, DType::scalar);
+                let val = self.expr(value, Want::Scalar(of))?;
+                let value = self.scalar(val, of, value.span)?;
                 self.source(want, &call.name, OpKind::Fill { value })
             }
             CallOp::LoadVector { global, at } => {
@@ -117,8 +127,13 @@ impl Infer<'_> {
             CallOp::LoadScalar { global, at } => {
                 let (global, at) = (self.param(global), self.coord(at));
                 let at = Coord { unit: Unit::Elements, ..at? };
-                let kind = OpKind::LoadScalar { global: global?, at };
-                Some(Val::Scalar(self.emit_scalar(kind, ScalarType::F32, span), ScalarType::F32))
+                let global = global?;
+                if let Some(dtype) = self.global_types.get(&global).cloned() {
+                    self.check_bound("load_scalar", &dtype, Bound::Element, span)?;
+                }
+                let of = self.kernel.global(global).map_or(ScalarType::F32, |(dtype, _)| dtype.scalar());
+                let kind = OpKind::LoadScalar { global, at };
+                Some(Val::Scalar(self.emit_scalar(kind, of, span), of))
             }
             CallOp::Place(place) => {
                 Some(Val::Scalar(self.emit_scalar(OpKind::Place(*place), U32, e.span), U32))
@@ -156,6 +171,9 @@ impl Infer<'_> {
                     Want::Any | Want::Scalar(_) => return self.source(want, &call.name, OpKind::Zeros),
                 };
                 let global = self.param(global)?;
+                if *form != LoadForm::Plain {
+                    self.check_bound(form.name(), &sym.dtype, Bound::MmaInput, span)?;
+                }
                 self.check_element(Code::LoadForm, &sym.dtype, global, span)?;
                 let (rows, cols) = Infer::window(*form, &sym);
                 self.check_owned(at, &rows, &cols, false)?;
@@ -244,6 +262,7 @@ impl Infer<'_> {
                 &format!("use `{other}`"),
             );
         }
+        self.check_bound(&call.name.to_string(), &a_sym.dtype, Bound::MmaInput, call.name.span())?;
         self.check_multiply(&acc_sym, &a_sym, &b_sym, call.name.span())?;
         let ty = self.kernel.ty(acc_id);
         let kind = OpKind::Mma { acc: acc_id, a: a_id, b: b_id };
@@ -337,17 +356,21 @@ impl Infer<'_> {
             }
             (Method::To(dtype), Val::Tile(tile, sym)) => self.convert(dtype, tile, &sym, span),
             (Method::To(dtype), Val::Vector(tile, from)) => {
+                self.check_bound("to", &from.dtype, Bound::Element, span)?;
+                self.check_bound("to", dtype, Bound::Element, span)?;
                 let sym = SymVector { dtype: dtype.clone(), ..from };
                 let ty = Type::Vector(self.concrete_vector(&sym)?);
                 Some(Val::Vector(self.emit(OpKind::Convert { tile }, &[ty], span)[0], sym))
             }
             (Method::Scale(by), Val::Tile(tile, sym)) => {
+                self.check_bound("scale", &sym.dtype, Bound::Element, span)?;
                 let factor = self.expr(by, Want::Scalar(ScalarType::F32))?;
                 let by = self.scalar(factor, ScalarType::F32, by.span)?;
                 let ty = self.kernel.ty(tile);
                 Some(Val::Tile(self.emit(OpKind::Scale { tile, by }, &[ty], span)[0], sym))
             }
             (Method::Scale(by), Val::Vector(tile, sym)) => {
+                self.check_bound("scale", &sym.dtype, Bound::Element, span)?;
                 let factor = self.expr(by, Want::Scalar(ScalarType::F32))?;
                 let by = self.scalar(factor, ScalarType::F32, by.span)?;
                 let ty = self.kernel.ty(tile);

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{DTypeRef, Expr, FunctionArg, FunctionCall, GenericArg, GenericKind, SizeRef, TypeRef};
 use crate::function::{Function, FunctionParam, Pass};
-use crate::infer::Infer;
+use crate::infer::{Infer, bounds_of};
 use crate::instance::{Binding, Value};
 use crate::value::{Ends, SymTile, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id, with_id};
 use tile_ir::error::Code;
@@ -109,6 +109,7 @@ impl Infer<'_> {
         let outer_vars = core::mem::replace(&mut self.vars, vars);
         let outer_loops = core::mem::take(&mut self.loops);
         let outer_types = self.global_types.clone();
+        let outer_bounds = core::mem::replace(&mut self.bounds, bounds_of(&function.generics));
         self.global_types.extend(globals);
         self.depth += 1;
         let result = self.function_body(function);
@@ -116,6 +117,7 @@ impl Infer<'_> {
         let inner_vars = core::mem::replace(&mut self.vars, outer_vars);
         self.loops = outer_loops;
         self.global_types = outer_types;
+        self.bounds = outer_bounds;
         self.binding = outer_binding;
         for (i, arg) in call.args.iter().enumerate() {
             let FunctionArg::Mutable(name) = arg else { continue };
@@ -255,7 +257,7 @@ impl Infer<'_> {
         let mut values = vec![];
         for param in &terms.function.generics {
             let name = param.name.to_string();
-            let Some((_, _, value)) = terms.found.iter().find(|(n, ..)| *n == name) else {
+            let Some((_, term, value)) = terms.found.iter().find(|(n, ..)| *n == name) else {
                 let message = format!("the arguments do not fix `{name}` of `{}`", terms.function.name);
                 return self.error(
                     Code::Generics,
@@ -269,7 +271,20 @@ impl Infer<'_> {
             {
                 let message =
                     format!("`{name}` has the bound `{}`, which {d} does not satisfy", bound.name());
-                return self.error(Code::Generics, span, message, "matrix instructions take bf16 and f16");
+                return self.error(Code::Generics, span, message, bound.fact());
+            }
+            if let (GenericKind::Type(bound), Term::Type(DTypeRef::Param(given))) = (param.kind, term)
+                && let Some(has) = self.bound_of(given)
+                && has < bound
+            {
+                let message = format!(
+                    "`{name}` of `{}` needs the bound `{}`; here it is `{given}`, which has `{}`",
+                    terms.function.name,
+                    bound.name(),
+                    has.name()
+                );
+                let help = format!("write `{given}: {}`", bound.name());
+                return self.error(Code::ElementBound, span, message, &help);
             }
             values.push((param.name.clone(), *value));
         }

@@ -5,7 +5,7 @@
 
 use proc_macro2::Ident;
 
-use crate::ast::{Expr, Method, Operand, SizeRef};
+use crate::ast::{Bound, DTypeRef, Expr, Method, Operand, SizeRef};
 use crate::infer::Infer;
 use crate::value::{SymVector, Val, Want};
 use tile_ir::error::Code;
@@ -27,6 +27,17 @@ impl Infer<'_> {
         want: Want<'_>,
     ) -> Option<Val> {
         let span = e.span;
+        // The element type of a tile or vector, and of a scalar beside it.
+        let dtype = match &val {
+            Val::Tile(_, sym) => Some(sym.dtype.clone()),
+            Val::Vector(_, sym) => Some(sym.dtype.clone()),
+            Val::Scalar(..) | Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => None,
+        };
+        if let Some(dtype) = &dtype {
+            self.check_bound(&name.to_string(), dtype, Bound::Element, span)?;
+        }
+        let dtype = dtype.and_then(|d| self.binding.dtype(&d)).unwrap_or(DType::F32);
+        let scalar = dtype.scalar();
         match (method, val) {
             (Method::MapUnary(op), Val::Scalar(value, F32)) => self.scalar_map(e, *op, value),
             (Method::MapUnary(op), val @ (Val::Tile(..) | Val::Vector(..))) => {
@@ -54,7 +65,7 @@ impl Infer<'_> {
                 let lhs = self.value_of(&val)?;
                 let rhs = match (&**operand, along) {
                     (Operand::Value(s), _) => {
-                        let found = self.expr(s, Want::Scalar(F32))?;
+                        let found = self.expr(s, Want::Scalar(scalar))?;
                         if let Val::Tile(..) | Val::Vector(..) = found {
                             let found = self.name_of(&found);
                             return self.error(
@@ -64,7 +75,7 @@ impl Infer<'_> {
                                 &format!("write `x.{name}(&y)`"),
                             );
                         }
-                        self.scalar(found, F32, s.span)?
+                        self.scalar(found, scalar, s.span)?
                     }
                     (Operand::Reference(y), along) => {
                         let found = self.expr(y, Want::Any)?;
@@ -78,8 +89,7 @@ impl Infer<'_> {
                     Along::Rows => sym.rows.clone(),
                     Along::Cols => sym.cols.clone(),
                 };
-                let out =
-                    SymVector { dtype: crate::ast::DTypeRef::Fixed(DType::F32, span), len, along: *along };
+                let out = SymVector { dtype: DTypeRef::Fixed(dtype.wide(), span), len, along: *along };
                 let running = match running {
                     None => None,
                     Some(r) => {
@@ -106,7 +116,7 @@ impl Infer<'_> {
             (Method::Keep(along, args), val @ Val::Tile(..)) => {
                 let tile = self.value_of(&val)?;
                 let [keep, fill] = &**args;
-                let (keep, fill) = (self.scalar_arg(keep, ScalarType::U32), self.scalar_arg(fill, F32));
+                let (keep, fill) = (self.scalar_arg(keep, ScalarType::U32), self.scalar_arg(fill, scalar));
                 let kind = OpKind::KeepFirst { tile, along: *along, keep: keep?, fill: fill? };
                 self.like(&val, kind, e)
             }
@@ -115,7 +125,7 @@ impl Infer<'_> {
                 let [row, col, fill] = &**args;
                 let row = self.scalar_arg(row, ScalarType::U32);
                 let col = self.scalar_arg(col, ScalarType::U32);
-                let fill = self.scalar_arg(fill, F32);
+                let fill = self.scalar_arg(fill, scalar);
                 let kind =
                     OpKind::Triangle { tile, lower: *lower, row_start: row?, col_start: col?, fill: fill? };
                 self.like(&val, kind, e)
@@ -190,7 +200,7 @@ impl Infer<'_> {
         }
         let found = self.name_of(rhs);
         let wants = match along {
-            None => "an operand of the receiver's type, or an f32",
+            None => "an operand of the receiver's type, or a scalar",
             Some(Along::Rows) => "a vector with one element per row (`PerRow`)",
             Some(Along::Cols) => "a vector with one element per column (`PerCol`)",
         };

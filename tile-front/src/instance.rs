@@ -215,7 +215,7 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
                             param.name,
                             bound.name()
                         ),
-                        "matrix instructions take bf16 and f16",
+                        bound.fact(),
                     );
                     ok = false;
                     None
@@ -231,7 +231,7 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
             None if !ok => {}
             None => {
                 let wants = match param.kind {
-                    GenericKind::Type(_) => "an element type (bf16, f16, f32)",
+                    GenericKind::Type(_) => "an element type (bf16, f16, f32, i32)",
                     GenericKind::Size => "an integer literal",
                     GenericKind::Flag => "`true` or `false`",
                 };

@@ -83,6 +83,7 @@ impl Printer<'_> {
         let private = self.at_token(span);
         match dtype {
             DType::F32 => scalar_path(ScalarType::F32, span),
+            DType::I32 => scalar_path(ScalarType::I32, span),
             DType::Bf16 | DType::F16 => {
                 let name = ident(dtype.name(), span);
                 quote_spanned! { span => #private::#name }

@@ -51,7 +51,8 @@ codes! {
          The generic arguments stand in the order of the function's generic parameters; `subgroups = (rows, cols)` is the grid of \
          sub-groups that forms a work-group (at most 32 sub-groups on every supported device at 256 registers).";
     Generics = "T003", "An instance gives one fitting argument per generic parameter.",
-        "Type parameters take an element type (`bf16`, `f16`, `f32`) that satisfies the bound, `const N: usize` takes an integer literal, \
+        "Type parameters take an element type (`bf16`, `f16`, `f32`, `i32`) that satisfies the bound (`Element`: floats; `MmaInput`: bf16 and f16; \
+         `AnyElement`: all of them), `const N: usize` takes an integer literal, \
          `const FLAG: bool` takes `true` or `false`. Derived sizes are not listed; they are declared with `derive(HALF = BM / 2)`.";
     DuplicateInstance = "T004", "Each instance is listed once.",
         "Two entries of `instances(..)` have the same generic arguments. The arguments are the key of an instance, so the second could \
@@ -107,23 +108,30 @@ codes! {
          of `own_tile`.";
     Conversion = "T029", "`.to::<T>()` converts `Acc` and `Row` tiles to a `Row` tile.",
         "Packed tiles cannot be converted: convert before loading, or load as `Row`.";
-    StoreShape = "T030", "A stored tile has the element type of its tensor, the role `Row` (or `Acc` for f32), and the shape that was owned.",
+    StoreShape = "T030", "A stored tile has the element type of its tensor, the role `Row` (or `Acc` for f32 and i32), and the shape that was owned.",
         "Convert with `.to::<T>()` before storing, and call `own_tile` with the rows and columns of the tile.";
     LoadForm = "T031", "Each load gives the roles its hardware form produces.",
-        "`load` gives `Row` (or `Acc` for f32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT`; the packed forms exist for \
+        "`load` gives `Row` (or `Acc` for f32 and i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT`; the packed forms exist for \
          16-bit types. The tile's element type is the tensor's.";
     ScaleType = "T032", "`.scale(s)` works on f32 tiles with an f32 factor.",
         "Scale the accumulator before converting it: `acc.scale(alpha).to::<bf16>()`. It would otherwise round twice.";
     MapOperand = "T033", "An element-wise op takes operands that belong together element by element.",
-        "The right operand has the left one's type, or is an f32 scalar, or, beside a tile, an f32 vector along its rows (`PerRow`, one \
-         element per row) or columns (`PerCol`). Packed tiles have no element-wise ops: change the elements before packing.";
-    ReduceOperand = "T034", "A reduction takes a `Row` or `Acc` tile and gives an f32 vector of its rows or columns.",
+        "The right operand has the left one's type, or is a scalar (f32 beside floats, i32 beside i32), or, beside a tile, a vector of f32 \
+         (i32) along its rows (`PerRow`, one element per row) or columns (`PerCol`). Packed tiles have no element-wise ops: change the elements before packing.";
+    ReduceOperand = "T034", "A reduction takes a `Row` or `Acc` tile and gives a vector of its rows or columns: of f32, or of i32 for i32 tiles.",
         "`row_max`, `row_min`, `row_sum`, `row_prod` give one element per row (`rv<f32, ROWS, PerRow>`), `col_max` and its kin one per \
-         column (`rv<f32, COLS, PerCol>`). A running value has the result's type.";
+         column (`rv<f32, COLS, PerCol>`); tiles of i32 give i32 vectors. A running value has the result's type.";
     VectorLength = "T035", "The length of a vector is that of a tile's side: a multiple of 8 per row, of 16 per column.",
         "A vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns.";
     LoopExit = "T036", "`break` and `continue` stand in a loop.",
         "They leave, or go on with, the innermost `for` or `while` around them.";
+    ElementOp = "T040", "An op exists for the element type it is used on.",
+        "Floats (`bf16`, `f16`, `f32`) have every element-wise op and compute in f32. `i32` has `add`, `sub`, `mul`, `min`, `max`, `neg`, \
+         `abs`, reductions and masks, which wrap. For anything else convert first: `x.to::<f32>()`.";
+    ElementBound = "T041", "An op on elements of a type parameter needs the parameter's bound to promise it.",
+        "The body of a kernel must be right for every type its bounds admit. `T: AnyElement` admits integers and promises that elements can be \
+         moved: `load`, `store`, `zeros`, `.to::<U>()`. `T: Element` admits floats and promises arithmetic in f32, `T: MmaInput` also matrix \
+         multiplication.";
     Structure = "T090", "The compiler's own representation is well formed.",
         "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
 }

@@ -34,6 +34,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod error;
+pub mod integer;
 pub mod ir;
 pub mod legal;
 pub mod map;

@@ -16,34 +16,34 @@
 macro_rules! for_each_map_unary {
     ($($cb:ident)::+) => { $($cb)::+! {
         /// Absolute value of every element.
-        Abs { name: abs, ulp: 0 }
+        Abs { name: abs, of: Arithmetic, ulp: 0 }
         /// Negation of every element.
-        Neg { name: neg, ulp: 0 }
+        Neg { name: neg, of: Arithmetic, ulp: 0 }
         /// `x` where `x > 0`, else 0; NaN stays NaN.
-        Relu { name: relu, ulp: 0 }
+        Relu { name: relu, of: Element, ulp: 0 }
         /// 2 to the power of every element.
-        Exp2 { name: exp2, ulp: 4 }
+        Exp2 { name: exp2, of: Element, ulp: 4 }
         /// e to the power of every element. `exp2` is cheaper: fold the factor log2(e) into a scale you apply anyway.
-        Exp { name: exp, ulp: 6 }
+        Exp { name: exp, of: Element, ulp: 6 }
         /// Logarithm to base 2 of every element.
-        Log2 { name: log2, ulp: 4 }
+        Log2 { name: log2, of: Element, ulp: 4 }
         /// Natural logarithm of every element.
-        Log { name: log, ulp: 6 }
+        Log { name: log, of: Element, ulp: 6 }
         /// Square root of every element.
-        Sqrt { name: sqrt, ulp: 4 }
+        Sqrt { name: sqrt, of: Element, ulp: 4 }
         /// Reciprocal of the square root of every element.
-        Rsqrt { name: rsqrt, ulp: 4 }
+        Rsqrt { name: rsqrt, of: Element, ulp: 4 }
         /// Reciprocal of every element.
-        Recip { name: recip, ulp: 3 }
+        Recip { name: recip, of: Element, ulp: 3 }
         /// Logistic function `1 / (1 + exp(-x))` of every element.
-        Sigmoid { name: sigmoid, ulp: 12 }
+        Sigmoid { name: sigmoid, of: Element, ulp: 12 }
         /// `x * sigmoid(x)` of every element.
-        Silu { name: silu, ulp: 13 }
+        Silu { name: silu, of: Element, ulp: 13 }
         /// Hyperbolic tangent of every element.
-        Tanh { name: tanh, ulp: 16 }
+        Tanh { name: tanh, of: Element, ulp: 16 }
         /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))` of every element: the usual approximation of GELU,
         /// against which its error counts.
-        Gelu { name: gelu, ulp: 256 }
+        Gelu { name: gelu, of: Element, ulp: 256 }
     } };
 }
 
@@ -52,22 +52,32 @@ macro_rules! for_each_map_unary {
 macro_rules! for_each_map_binary {
     ($($cb:ident)::+) => { $($cb)::+! {
         /// Sum.
-        Add { name: add, ulp: 0 }
+        Add { name: add, of: Arithmetic, ulp: 0 }
         /// Difference.
-        Sub { name: sub, ulp: 0 }
+        Sub { name: sub, of: Arithmetic, ulp: 0 }
         /// Product.
-        Mul { name: mul, ulp: 0 }
+        Mul { name: mul, of: Arithmetic, ulp: 0 }
         /// Quotient, as the product with the reciprocal.
-        Div { name: div, ulp: 4 }
+        Div { name: div, of: Element, ulp: 4 }
         /// The smaller operand; the one that is a number if the other is NaN.
-        Min { name: min, ulp: 0 }
+        Min { name: min, of: Arithmetic, ulp: 0 }
         /// The larger operand; the one that is a number if the other is NaN.
-        Max { name: max, ulp: 0 }
+        Max { name: max, of: Arithmetic, ulp: 0 }
     } };
 }
 
+/// `Arithmetic` rows work on every element type that computes, `Element` rows on floats.
+macro_rules! integers {
+    (Arithmetic) => {
+        true
+    };
+    (Element) => {
+        false
+    };
+}
+
 macro_rules! declare {
-    ($(#[$meta:meta])* $Enum:ident: $( $(#[doc = $doc:literal])+ $V:ident { name: $name:ident, ulp: $ulp:literal } )+) => {
+    ($(#[$meta:meta])* $Enum:ident: $( $(#[doc = $doc:literal])+ $V:ident { name: $name:ident, of: $of:ident, ulp: $ulp:literal } )+) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $Enum { $( $(#[doc = $doc])+ $V ),+ }
@@ -81,6 +91,8 @@ macro_rules! declare {
             pub const fn doc(self) -> &'static str { match self { $($Enum::$V => concat!($($doc),+)),+ } }
             /// Largest error in units of the last place of f32; 0 means correctly rounded.
             pub const fn ulp(self) -> u32 { match self { $($Enum::$V => $ulp),+ } }
+            /// True when the op also works on integers, where it wraps.
+            pub const fn takes_integers(self) -> bool { match self { $($Enum::$V => integers!($of)),+ } }
             /// Reads a name as [`Self::name`] writes it.
             pub fn from_name(name: &str) -> Option<$Enum> { Self::ALL.iter().copied().find(|op| op.name() == name) }
         }

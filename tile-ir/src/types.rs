@@ -15,11 +15,16 @@ pub enum DType {
     F16,
     /// IEEE binary32.
     F32,
+    /// Signed 32-bit integer, wrapping.
+    I32,
 }
 
 impl DType {
     /// Every element type, in the order used by listings.
-    pub const ALL: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32];
+    pub const ALL: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32, DType::I32];
+
+    /// The element types that compute in f32.
+    pub const FLOATS: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32];
 
     /// The name in kernel source, instance names and the text form.
     pub const fn name(self) -> &'static str {
@@ -27,6 +32,7 @@ impl DType {
             DType::Bf16 => "bf16",
             DType::F16 => "f16",
             DType::F32 => "f32",
+            DType::I32 => "i32",
         }
     }
 
@@ -39,8 +45,34 @@ impl DType {
     pub const fn size_bytes(self) -> u32 {
         match self {
             DType::Bf16 | DType::F16 => 2,
-            DType::F32 => 4,
+            DType::F32 | DType::I32 => 4,
         }
+    }
+
+    /// The type of a single element as a scalar, in which element-wise ops and reductions compute.
+    pub const fn scalar(self) -> ScalarType {
+        match self {
+            DType::Bf16 | DType::F16 | DType::F32 => ScalarType::F32,
+            DType::I32 => ScalarType::I32,
+        }
+    }
+
+    /// The element type of what reductions give: [`DType::scalar`] as an element type.
+    pub const fn wide(self) -> DType {
+        match self {
+            DType::Bf16 | DType::F16 | DType::F32 => DType::F32,
+            DType::I32 => DType::I32,
+        }
+    }
+
+    /// True for the types that accumulators have.
+    pub const fn accumulates(self) -> bool {
+        matches!(self, DType::F32 | DType::I32)
+    }
+
+    /// True for the types that compute in integers.
+    pub const fn is_integer(self) -> bool {
+        matches!(self.scalar(), ScalarType::I32)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Owns the element types of tiles and tensors, and which of them a matrix multiply takes.
 //!
-//! *Guarantees*: the conversions here are the only ones the host uses: round to nearest even, NaN stays
+//! *Guarantees*: the conversions here are the only ones the host uses: floats round to nearest even, NaN stays
 //! NaN (quiet), infinities and subnormals kept. *Not here*: their vector forms (`simd`).
 
 pub use half::{bf16, f16};
@@ -18,17 +18,50 @@ pub(crate) mod sealed {
     }
 }
 
-/// An element type a tile or a tensor may have: `bf16`, `f16` or `f32`.
+/// An element type of tensors and of tiles: `bf16`, `f16`, `f32` or `i32`.
+///
+/// The bound of kernels that move elements without computing on them; [`Element`] is the bound of those that compute.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of tiles and tensors",
     label = "not an element type",
-    note = "the element types are `bf16`, `f16` and `f32`"
+    note = "the element types are `bf16`, `f16`, `f32` and `i32`"
 )]
-pub trait Element: sealed::Sealed + Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
+pub trait AnyElement:
+    sealed::Sealed + Copy + PartialEq + core::fmt::Debug + Default + Send + Sync + 'static
+{
     /// The name in kernel source and instance names.
     const NAME: &'static str;
     /// The same type as a value.
     const DTYPE: DType;
+    /// The type of one element as a scalar, in which ops compute: `f32` for floats, `i32` for integers.
+    type Scalar: AnyElement;
+    /// Converts exactly.
+    fn to_scalar(self) -> Self::Scalar;
+    /// Rounds to nearest even (integers saturate); NaN stays NaN.
+    fn from_scalar(value: Self::Scalar) -> Self;
+    /// The scalar that a word of a tile's memory on the host stands for: its value, or for integers its bits.
+    #[doc(hidden)]
+    fn scalar_of(word: f32) -> Self::Scalar;
+    /// The word that stands for a scalar, rounded to this type.
+    #[doc(hidden)]
+    fn word_of(value: Self::Scalar) -> f32;
+}
+
+/// An element type that element-wise ops, reductions and masks work on: a float or `i32`.
+#[diagnostic::on_unimplemented(
+    message = "element-wise ops and reductions work on floats and `i32`, but these elements are `{Self}`",
+    label = "no arithmetic on these elements",
+    note = "convert first: `.to::<f32>()` or `.to::<i32>()`"
+)]
+pub trait Arithmetic: AnyElement {}
+
+/// A float element type, `bf16`, `f16` or `f32`: its tiles compute in f32.
+#[diagnostic::on_unimplemented(
+    message = "this needs floats, `bf16`, `f16` or `f32`, but the element type is `{Self}`",
+    label = "not a float element type",
+    note = "integers have `add`, `sub`, `mul`, `min`, `max`, `neg`, `abs`, reductions and masks; convert for the rest: `.to::<f32>()`"
+)]
+pub trait Element: Arithmetic + AnyElement<Scalar = f32> {
     /// Converts exactly.
     fn to_f32(self) -> f32;
     /// Rounds to nearest even; NaN stays NaN.
@@ -43,63 +76,94 @@ pub trait Element: sealed::Sealed + Copy + PartialEq + core::fmt::Debug + Send +
 )]
 pub trait MmaInput: Element {}
 
-impl sealed::Sealed for bf16 {
-    fn bodies(all: &'static Bodies) -> &'static ElementBodies<bf16> {
-        &all.bf16
-    }
+macro_rules! floats {
+    ($($ty:ident $dtype:ident $row:ident: $to:expr, $from:expr;)+) => {$(
+        impl sealed::Sealed for $ty {
+            fn bodies(all: &'static Bodies) -> &'static ElementBodies<$ty> {
+                &all.$row
+            }
+        }
+
+        impl AnyElement for $ty {
+            const NAME: &'static str = stringify!($ty);
+            const DTYPE: DType = DType::$dtype;
+            type Scalar = f32;
+
+            #[inline]
+            fn to_scalar(self) -> f32 {
+                self.to_f32()
+            }
+
+            #[inline]
+            fn from_scalar(value: f32) -> $ty {
+                <$ty as Element>::from_f32(value)
+            }
+
+            #[inline]
+            fn scalar_of(word: f32) -> f32 {
+                word
+            }
+
+            #[inline]
+            fn word_of(value: f32) -> f32 {
+                Element::to_f32(<$ty as Element>::from_f32(value))
+            }
+        }
+
+        impl Arithmetic for $ty {}
+
+        impl Element for $ty {
+            #[inline]
+            fn to_f32(self) -> f32 {
+                $to(self)
+            }
+
+            #[inline]
+            fn from_f32(value: f32) -> $ty {
+                $from(value)
+            }
+        }
+    )+};
 }
-
-impl Element for bf16 {
-    const NAME: &'static str = "bf16";
-    const DTYPE: DType = DType::Bf16;
-
-    fn to_f32(self) -> f32 {
-        convert::bf16_to_f32(self.to_bits())
-    }
-
-    fn from_f32(value: f32) -> bf16 {
-        bf16::from_bits(convert::f32_to_bf16(value))
-    }
+floats! {
+    bf16 Bf16 bf16: |v: bf16| convert::bf16_to_f32(v.to_bits()), |v| bf16::from_bits(convert::f32_to_bf16(v));
+    f16 F16 f16: |v: f16| convert::f16_to_f32(v.to_bits()), |v| f16::from_bits(convert::f32_to_f16(v));
+    f32 F32 f32: |v| v, |v| v;
 }
 
 impl MmaInput for bf16 {}
-
-impl sealed::Sealed for f16 {
-    fn bodies(all: &'static Bodies) -> &'static ElementBodies<f16> {
-        &all.f16
-    }
-}
-
-impl Element for f16 {
-    const NAME: &'static str = "f16";
-    const DTYPE: DType = DType::F16;
-
-    fn to_f32(self) -> f32 {
-        convert::f16_to_f32(self.to_bits())
-    }
-
-    fn from_f32(value: f32) -> f16 {
-        f16::from_bits(convert::f32_to_f16(value))
-    }
-}
-
 impl MmaInput for f16 {}
 
-impl sealed::Sealed for f32 {
-    fn bodies(all: &'static Bodies) -> &'static ElementBodies<f32> {
-        &all.f32
+impl sealed::Sealed for i32 {
+    fn bodies(all: &'static Bodies) -> &'static ElementBodies<i32> {
+        &all.i32
     }
 }
 
-impl Element for f32 {
-    const NAME: &'static str = "f32";
-    const DTYPE: DType = DType::F32;
+impl AnyElement for i32 {
+    const NAME: &'static str = "i32";
+    const DTYPE: DType = DType::I32;
+    type Scalar = i32;
 
-    fn to_f32(self) -> f32 {
+    #[inline]
+    fn to_scalar(self) -> i32 {
         self
     }
 
-    fn from_f32(value: f32) -> f32 {
+    #[inline]
+    fn from_scalar(value: i32) -> i32 {
         value
     }
+
+    #[inline]
+    fn scalar_of(word: f32) -> i32 {
+        word.to_bits() as i32
+    }
+
+    #[inline]
+    fn word_of(value: i32) -> f32 {
+        f32::from_bits(value as u32)
+    }
 }
+
+impl Arithmetic for i32 {}

@@ -11,7 +11,7 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::launch::{Cx, RawGlobal};
 use crate::place::{Claim, Order, Origin};
 use crate::simd::storage::{Filled, Unfilled};
@@ -154,7 +154,7 @@ fn check<T>(slice: &[T], shape: &Shape) -> Result<(), ViewError> {
     Ok(())
 }
 
-impl<T: Element> gl<T> {
+impl<T: AnyElement> gl<T> {
     /// Views a slice as a `rows x cols` matrix without padding, to call a kernel or an op as a plain function.
     ///
     /// ```
@@ -226,7 +226,7 @@ impl<T> gl<T, [(); 0]> {
     }
 }
 
-impl<'a, T: Element> View<'a, T> {
+impl<'a, T: AnyElement> View<'a, T> {
     /// Views an input of a launch.
     ///
     /// # Safety
@@ -236,7 +236,7 @@ impl<'a, T: Element> View<'a, T> {
     }
 }
 
-impl<'a, T: Element> ViewMut<'a, T> {
+impl<'a, T: AnyElement> ViewMut<'a, T> {
     /// Views an output of a launch.
     ///
     /// # Safety
@@ -363,7 +363,7 @@ pub(crate) struct At {
     pub(crate) claim: Option<Claim>,
 }
 
-impl<T: Element> gl<T> {
+impl<T: AnyElement> gl<T> {
     /// Fills a tile with the elements at `at`, row for row.
     #[inline(always)]
     pub(crate) fn load<'tile>(&self, at: At, tile: Unfilled<'tile>) -> Filled<'tile> {
@@ -375,15 +375,15 @@ impl<T: Element> gl<T> {
     }
 
     /// Reads the element at `at`; 0 outside the tensor.
-    pub(crate) fn element(&self, at: At) -> f32 {
+    pub(crate) fn element(&self, at: At) -> T::Scalar {
         self.admit(at.claim);
         let window = self.window(at.origin, 1, 1);
         if window.rows == 0 || window.cols == 0 {
-            return 0.0;
+            return T::Scalar::default();
         }
         // SAFETY: the window has one element of the tensor, whose memory is live and written by nobody else now, as in
         // `load_rows`.
-        unsafe { window.start.read() }.to_f32()
+        unsafe { window.start.read() }.to_scalar()
     }
 
     /// Fills a tile with the transpose of the elements at `at`.
@@ -433,7 +433,7 @@ impl<T: Element> gl<T> {
 /// # Safety
 /// `dst` is writable for `rows x cols` elements, `cols` being its pitch, and apart from the tensor.
 #[inline(never)]
-unsafe fn load_rows<T: Element>(global: &gl<T>, at: At, (rows, cols): (usize, usize), dst: Dst<f32>) {
+unsafe fn load_rows<T: AnyElement>(global: &gl<T>, at: At, (rows, cols): (usize, usize), dst: Dst<f32>) {
     ahead::on_load();
     global.admit(at.claim);
     let window = global.window(at.origin, rows, cols);
@@ -452,7 +452,7 @@ unsafe fn load_rows<T: Element>(global: &gl<T>, at: At, (rows, cols): (usize, us
 /// # Safety
 /// As for [`load_rows`].
 #[inline(never)]
-unsafe fn load_transposed_rows<T: Element>(
+unsafe fn load_transposed_rows<T: AnyElement>(
     global: &gl<T>,
     at: At,
     (rows, cols): (usize, usize),

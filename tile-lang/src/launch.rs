@@ -10,7 +10,7 @@ use core::cell::Cell;
 
 use tile_ir::types::{DType, ScalarType};
 
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::global::{View, ViewMut};
 
 /// The place of one sub-group in a launch.
@@ -181,7 +181,7 @@ impl<'a> Args<'a> {
     ///
     /// # Panics
     /// When argument `index` is not a tensor of `T`, or is an output: other sub-groups write outputs.
-    pub fn global<T: Element>(&self, index: usize) -> View<'a, T> {
+    pub fn global<T: AnyElement>(&self, index: usize) -> View<'a, T> {
         let raw = self.raw::<T>(index);
         assert!(!raw.writable, "argument {index} is an output and was asked for as an input");
         // SAFETY: `RawGlobal::new` promised the memory for the launch, `'a` ends with it, and `raw` checked
@@ -193,7 +193,7 @@ impl<'a> Args<'a> {
     ///
     /// # Panics
     /// When argument `index` is not a writable tensor of `T`, or was taken before, or `index >= MAX_ARGS`.
-    pub fn global_mut<T: Element>(&self, index: usize) -> ViewMut<'a, T> {
+    pub fn global_mut<T: AnyElement>(&self, index: usize) -> ViewMut<'a, T> {
         let raw = self.raw::<T>(index);
         assert!(raw.writable, "argument {index} is an input and was asked for as an output");
         assert!(index < MAX_ARGS, "argument {index} is beyond the {MAX_ARGS} a kernel may have");
@@ -204,7 +204,7 @@ impl<'a> Args<'a> {
         unsafe { ViewMut::from_raw(raw, self.cx) }
     }
 
-    fn raw<T: Element>(&self, index: usize) -> &'a RawGlobal {
+    fn raw<T: AnyElement>(&self, index: usize) -> &'a RawGlobal {
         match self.args.get(index) {
             Some(Arg::Global(raw)) if raw.dtype == T::DTYPE => raw,
             other => wrong(index, T::NAME, other),

@@ -4,7 +4,7 @@
 //! [`Unknown`] as a second candidate, which keeps rustc from deriving one from the other and then reporting a bare
 //! `expected 32, found 64`. *Not here*: the ops (`ops`), rules of the matrix multiply (`role`, `tile`).
 
-use crate::element::{Element, MmaInput};
+use crate::element::{AnyElement, Arithmetic, Element, MmaInput};
 use crate::role::{Acc, Role, Row, Vnni};
 use crate::simd::map::Right;
 use crate::tile::{Dim, Unknown, rt};
@@ -41,6 +41,13 @@ pub(crate) mod sealed {
             body(Right::PerRow(&[self]))
         }
     }
+
+    impl Sealed for i32 {
+        #[inline(always)]
+        fn apply<R>(self, body: impl FnOnce(Right<'_>) -> R) -> R {
+            body(Right::PerRow(&[<i32 as crate::element::AnyElement>::word_of(self)]))
+        }
+    }
 }
 
 /// Roles of tiles for element-wise work.
@@ -53,21 +60,25 @@ pub trait ElementWise: Role {}
 impl ElementWise for Row {}
 impl ElementWise for Acc {}
 
-/// The right operand of an element-wise op whose left operand is `Left`: a reference to the same type, or an f32.
+/// The right operand of an element-wise op whose left operand is `Left`: a reference to the same type, or a scalar: an
+/// f32 beside floats, an i32 beside `i32`.
 #[diagnostic::on_unimplemented(
-    message = "the right operand of an element-wise op on `{Left}` is a reference to the same type or an f32, but this one is `{Self}`",
+    message = "the right operand of an element-wise op on `{Left}` is a reference to the same type, or an f32 (i32 beside i32), but this one is `{Self}`",
     label = "not a right operand",
     note = "borrow it: `x.add(&y)`; convert a number: `n as f32`",
     note = "a vector meets a tile in `add_row` (one element per row) or `add_col` (one per column)"
 )]
 pub trait Operand<Left>: sealed::Sealed {}
 
-impl<Left> Operand<Left> for f32 {}
+impl<T: Element, const M: usize, const N: usize, L> Operand<rt<T, M, N, L>> for f32 {}
+impl<T: Element, const N: usize, E> Operand<rv<T, N, E>> for f32 {}
+impl<const M: usize, const N: usize, L> Operand<rt<i32, M, N, L>> for i32 {}
+impl<const N: usize, E> Operand<rv<i32, N, E>> for i32 {}
 
 impl<T, U, const M: usize, const N: usize, const P: usize, const Q: usize, L, K> Operand<rt<T, M, N, L>>
     for &rt<U, P, Q, K>
 where
-    T: Element,
+    T: AnyElement,
     U: SameElement<T>,
     Dim<P>: SameRows<Dim<M>>,
     Dim<Q>: SameCols<Dim<N>>,
@@ -77,7 +88,7 @@ where
 
 impl<T, U, const N: usize, const P: usize, E, F> Operand<rv<T, N, E>> for &rv<U, P, F>
 where
-    T: Element,
+    T: AnyElement,
     U: SameElement<T>,
     Dim<P>: SameLength<Dim<N>>,
     F: SameEncoding<E>,
@@ -90,10 +101,10 @@ where
     label = "the operands differ in their element type",
     note = "convert one of them first: `.to::<{Left}>()`"
 )]
-pub trait SameElement<Left>: Element {}
-impl<T: Element> SameElement<T> for T {}
+pub trait SameElement<Left>: AnyElement {}
+impl<T: AnyElement> SameElement<T> for T {}
 #[diagnostic::do_not_recommend]
-impl<T: Element> SameElement<Unknown> for T {}
+impl<T: AnyElement> SameElement<Unknown> for T {}
 
 /// Both tiles have as many rows.
 #[diagnostic::on_unimplemented(
@@ -149,12 +160,13 @@ impl<E: Encoding> SameEncoding<Unknown> for E {}
 
 /// Element types of vectors that meet a tile.
 #[diagnostic::on_unimplemented(
-    message = "a vector that meets a tile is of f32, but this one is of `{Self}`",
-    label = "not an f32 vector",
-    note = "convert it first: `.to::<f32>()`"
+    message = "a vector that meets a tile of floats is of f32, and one that meets a tile of i32 is of i32, but this one is of `{Self}` and the tile of `{T}`",
+    label = "the vector's elements do not meet the tile's",
+    note = "convert it first: `.to::<f32>()` or `.to::<i32>()`"
 )]
-pub trait Spread: Element {}
-impl Spread for f32 {}
+pub trait Spread<T>: AnyElement {}
+impl<T: Element> Spread<T> for f32 {}
+impl Spread<i32> for i32 {}
 
 /// The encoding of vectors that meet a tile row by row.
 #[diagnostic::on_unimplemented(
@@ -196,11 +208,12 @@ impl<const D: usize> ColCount<Unknown> for Dim<D> {}
 
 /// Roles that `fill` makes of element type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`fill` makes `Row` tiles, `Acc` tiles of f32 and `Vnni` tiles of bf16 or f16, but here a `{Self}` tile of `{T}` is asked for",
+    message = "`fill` makes `Row` tiles, `Acc` tiles of f32 and i32, and `Vnni` tiles of bf16 or f16, but here a `{Self}` tile of `{T}` is asked for",
     label = "`fill` does not make this tile",
     note = "a `VnniT` tile comes from `load_transpose`"
 )]
 pub trait FilledWith<T>: Role {}
-impl<T: Element> FilledWith<T> for Row {}
+impl<T: Arithmetic> FilledWith<T> for Row {}
 impl FilledWith<f32> for Acc {}
+impl FilledWith<i32> for Acc {}
 impl<T: MmaInput> FilledWith<T> for Vnni {}

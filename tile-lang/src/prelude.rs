@@ -1,6 +1,6 @@
 //! Owns the names a kernel author writes. `use tile_std::prelude::*` brings them all.
 
-pub use crate::element::{Element, MmaInput, bf16, f16};
+pub use crate::element::{AnyElement, Element, MmaInput, bf16, f16};
 pub use crate::global::gl;
 pub use crate::ops::memory::{
     load, load_transform, load_transpose, prefetch_load, prefetch_load_coop, store, store_at,

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::element::Element;
+use crate::element::{AnyElement, Element};
 
 mod sealed {
     pub trait Sealed {}
@@ -72,23 +72,25 @@ impl Role for Vnni<Transposed> {
 
 /// Roles that `zeros` makes of element type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`zeros` makes `Row` tiles, and `Acc` tiles of f32, but here a `{Self}` tile of `{T}` is asked for",
+    message = "`zeros` makes `Row` tiles, and `Acc` tiles of f32 and i32, but here a `{Self}` tile of `{T}` is asked for",
     label = "`zeros` does not make this tile",
-    note = "an accumulator is f32: `let mut acc: rt<f32, M, N, Acc> = zeros();`"
+    note = "an accumulator is f32 or i32: `let mut acc: rt<f32, M, N, Acc> = zeros();`"
 )]
 pub trait Zeroed<T>: Role {}
-impl<T: Element> Zeroed<T> for Row {}
+impl<T: AnyElement> Zeroed<T> for Row {}
 impl Zeroed<f32> for Acc {}
+impl Zeroed<i32> for Acc {}
 
 /// Roles that `load` makes of element type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`load` makes `Row` tiles, and `Acc` tiles of f32, but here a `{Self}` tile of `{T}` is asked for",
+    message = "`load` makes `Row` tiles, and `Acc` tiles of f32 and i32, but here a `{Self}` tile of `{T}` is asked for",
     label = "`load` does not make this tile",
     note = "a `Vnni` tile comes from `load_transform`, a `VnniT` tile from `load_transpose`"
 )]
 pub trait Loaded<T>: Role {}
-impl<T: Element> Loaded<T> for Row {}
+impl<T: AnyElement> Loaded<T> for Row {}
 impl Loaded<f32> for Acc {}
+impl Loaded<i32> for Acc {}
 
 /// The role that `load_transform` makes.
 #[diagnostic::on_unimplemented(
@@ -176,10 +178,11 @@ impl Scalable for f32 {}
 
 /// Roles that `store` writes as element type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`store` writes `Row` tiles, and `Acc` tiles of f32, but this one is a `{Self}` tile of `{T}`",
+    message = "`store` writes `Row` tiles, and `Acc` tiles of f32 and i32, but this one is a `{Self}` tile of `{T}`",
     label = "this tile cannot be stored",
     note = "a packed operand has no row-major form; convert an accumulator with `.to::<T>()`"
 )]
 pub trait Storable<T>: Role {}
-impl<T: Element> Storable<T> for Row {}
+impl<T: AnyElement> Storable<T> for Row {}
 impl Storable<f32> for Acc {}
+impl Storable<i32> for Acc {}

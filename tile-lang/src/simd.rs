@@ -17,6 +17,7 @@ mod avx2;
 mod avx512;
 #[cfg(test)]
 mod elementwise_tests;
+pub(crate) mod integer;
 pub(crate) mod map;
 pub(crate) mod mask;
 mod math;
@@ -204,6 +205,8 @@ pub struct Bodies {
     pub f16: ElementBodies<f16>,
     /// Bodies for f32.
     pub f32: ElementBodies<f32>,
+    /// Bodies for i32.
+    pub i32: ElementBodies<i32>,
 }
 
 /// Accumulates `c += a * b` over contiguous row-major matrices of shapes m x n, m x k and k x n.

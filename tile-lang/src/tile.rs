@@ -1,13 +1,14 @@
 //! Owns the register tile `rt` and the rules that compare shapes and element types of two tiles.
 //!
-//! On the host a tile is row-major f32 whatever its element type (16-bit storage measured 0.72-0.79x); the
-//! role is in the type only. *Guarantees*: a bf16 or f16 tile holds values of that type only.
+//! On the host a tile is row-major words of f32 whatever its element type (16-bit storage measured 0.72-0.79x); an
+//! integer is kept as its bits. The role is in the type only. *Guarantees*: a bf16 or f16 tile holds values of that
+//! type only.
 //! *Not here*: ops (`ops`), the memory of a tile (`simd::storage`).
 
 use core::fmt;
 use core::marker::PhantomData;
 
-pub use crate::element::{Element, MmaInput, bf16, f16};
+pub use crate::element::{AnyElement, Element, MmaInput, bf16, f16};
 use crate::role::{Role, Row};
 use crate::simd::storage::Block;
 
@@ -37,20 +38,20 @@ impl<T, const M: usize, const N: usize, L> Clone for rt<T, M, N, L> {
     }
 }
 
-impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// Reads one value, for tests and debugging on the host; kernels work on whole tiles.
     ///
     /// # Panics
     /// When `row >= M` or `col >= N`.
-    pub fn get(&self, row: usize, col: usize) -> f32 {
-        self.block.0[row][col]
+    pub fn get(&self, row: usize, col: usize) -> T::Scalar {
+        T::scalar_of(self.block.0[row][col])
     }
 }
 
-impl<T: Element, const M: usize, const N: usize, L: Role> fmt::Debug for rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L: Role> fmt::Debug for rt<T, M, N, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "rt<{}, {M}, {N}, {}>", T::NAME, L::NAME)?;
-        f.debug_list().entries(self.block.0.iter()).finish()
+        f.debug_list().entries(self.block.0.iter().map(|row| row.map(T::scalar_of))).finish()
     }
 }
 
@@ -84,7 +85,7 @@ impl<T, const M: usize, const N: usize, L> sealed::Sealed for rt<T, M, N, L> {
 )]
 pub trait Tile: sealed::Sealed {
     /// The element type.
-    type Element: Element;
+    type Element: AnyElement;
     /// The role.
     type Role: Role;
     /// Rows and columns as one type.
@@ -99,7 +100,7 @@ pub trait Tile: sealed::Sealed {
     const COLS: usize;
 }
 
-impl<T: Element, const M: usize, const N: usize, L: Role> Tile for rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L: Role> Tile for rt<T, M, N, L> {
     type Element = T;
     type Role = L;
     type Extent = Extent<M, N>;
@@ -158,10 +159,10 @@ impl<const N: usize> AccumulatorCols<Unknown> for Dim<N> {}
     label = "A's element type differs from B's",
     note = "load both operands from tensors of one element type: both bf16, or both f16"
 )]
-pub trait SameOperand<B>: Element {}
-impl<T: Element> SameOperand<T> for T {}
+pub trait SameOperand<B>: AnyElement {}
+impl<T: AnyElement> SameOperand<T> for T {}
 #[diagnostic::do_not_recommend]
-impl<T: Element> SameOperand<Unknown> for T {}
+impl<T: AnyElement> SameOperand<Unknown> for T {}
 
 /// A stored tile has the element type of its tensor.
 #[diagnostic::on_unimplemented(
@@ -169,7 +170,7 @@ impl<T: Element> SameOperand<Unknown> for T {}
     label = "the tile's element type differs from the tensor's",
     note = "convert the tile first: `.to::<{T}>()`"
 )]
-pub trait StoredIn<T>: Element {}
-impl<T: Element> StoredIn<T> for T {}
+pub trait StoredIn<T>: AnyElement {}
+impl<T: AnyElement> StoredIn<T> for T {}
 #[diagnostic::do_not_recommend]
-impl<T: Element> StoredIn<Unknown> for T {}
+impl<T: AnyElement> StoredIn<Unknown> for T {}

@@ -7,7 +7,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::simd::storage::Block;
 use crate::tile::Dim;
 
@@ -75,7 +75,7 @@ impl<T, const N: usize, E> Clone for rv<T, N, E> {
     }
 }
 
-impl<T: Element, const N: usize, E> rv<T, N, E> {
+impl<T: AnyElement, const N: usize, E> rv<T, N, E> {
     /// Reads one value, for tests and debugging on the host; kernels work on whole vectors.
     ///
     /// ```
@@ -87,8 +87,8 @@ impl<T: Element, const N: usize, E> rv<T, N, E> {
     ///
     /// # Panics
     /// When `index >= N`.
-    pub fn get(&self, index: usize) -> f32 {
-        self.block.0[0][index]
+    pub fn get(&self, index: usize) -> T::Scalar {
+        T::scalar_of(self.block.0[0][index])
     }
 }
 
@@ -107,20 +107,20 @@ impl<T, const N: usize, E> sealed::Values for rv<T, N, E> {
 )]
 pub trait Vector: sealed::Values {
     /// The element type.
-    type Element: Element;
+    type Element: AnyElement;
     /// The encoding.
     type Encoding: Encoding;
     /// The length as a type.
     type Len;
 }
 
-impl<T: Element, const N: usize, E: Encoding> Vector for rv<T, N, E> {
+impl<T: AnyElement, const N: usize, E: Encoding> Vector for rv<T, N, E> {
     type Element = T;
     type Encoding = E;
     type Len = Dim<N>;
 }
 
-impl<T: Element, const N: usize, E: Encoding> fmt::Debug for rv<T, N, E> {
+impl<T: AnyElement, const N: usize, E: Encoding> fmt::Debug for rv<T, N, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rv<{}, {N}, {}> ", T::NAME, E::NAME)?;
         f.debug_list().entries(self.block.0[0]).finish()

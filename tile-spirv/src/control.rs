@@ -15,7 +15,6 @@ use crate::facts::Facts;
 use crate::lanes::Layout;
 use crate::loops::Loop;
 use crate::module::{Emit, Id, Ty};
-use crate::ops::map::LANE;
 
 /// What a kernel value is in the module.
 #[derive(Clone, Debug)]
@@ -218,7 +217,9 @@ impl<'a> Lowering<'a> {
                     let layout = Layout::of(t);
                     out.extend(std::iter::repeat_n(layout.chunk(), layout.count()));
                 }
-                Type::Vector(v) => out.extend(std::iter::repeat_n(LANE, Layout::registers(v))),
+                Type::Vector(v) => {
+                    out.extend(std::iter::repeat_n(Layout::register(v.dtype), Layout::registers(v)));
+                }
             }
         }
         out

@@ -224,7 +224,7 @@ impl<'a> Lowering<'a> {
             (LoadForm::Plain, DType::Bf16 | DType::F16) => {
                 e.pure(Inst::BitwiseAnd, Ty::Int8(16), &[chunk, mask])
             }
-            (LoadForm::Transform | LoadForm::Transpose, _) => {
+            (LoadForm::Plain, DType::I32) | (LoadForm::Transform | LoadForm::Transpose, _) => {
                 e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[chunk, mask])
             }
         }

@@ -6,14 +6,15 @@
 //! |---|---|---|
 //! | `Row`, 16 bits | 8 x 16, `v8ushort` | element (i, l) |
 //! | `Row` and `Acc`, f32 | 8 x 16, `v8float` | element (i, l) |
+//! | `Row` and `Acc`, i32 | 8 x 16, `v8uint` | element (i, l) |
 //! | `Vnni` and `VnniT`, 16 bits | 16 x 16, `v8uint` | elements (2i, l) low and (2i + 1, l) high |
 //!
 //! These are at once the layouts of the block messages and of the operands of the matrix instruction, so no
 //! register is moved between them (SPV_INTEL_2d_block_io, "Mapping Block Data to Invocations";
 //! SPV_INTEL_subgroup_matrix_multiply_accumulate, operand tables for sub-group size 16; xe_facts 1.3).
 //!
-//! A vector is a list of registers of one f32 per lane: element `i` is in lane `i % 16` of register `i / 16`. A 16-bit
-//! element is held as the f32 of its value. Beside a tile, register `j` of a vector along columns belongs to the chunks
+//! A vector is a list of registers of one f32 or i32 per lane: element `i` is in lane `i % 16` of register `i / 16`. A
+//! 16-bit element is held as the f32 of its value. Beside a tile, register `j` of a vector along columns belongs to the chunks
 //! of columns `16j` to `16j + 15`.
 //!
 //! *Guarantees*: every message named here is a row of `tile_ir::legal::BLOCKS`.
@@ -44,6 +45,16 @@ impl Layout {
         Layout { tile }
     }
 
+    /// The SPIR-V type of a register of a vector: one element per lane, in the type it computes in.
+    pub(crate) fn register(dtype: DType) -> Ty {
+        if dtype.is_integer() { Ty::Int(32) } else { Ty::Float(32) }
+    }
+
+    /// The SPIR-V type of a chunk of elements in the type they compute in.
+    pub(crate) fn wide_chunk(dtype: DType) -> Ty {
+        if dtype.is_integer() { Ty::Int8(32) } else { Ty::Float8(32) }
+    }
+
     /// Number of registers of a vector.
     pub(crate) fn registers(vector: VectorType) -> usize {
         vector.len.div_ceil(LANES) as usize
@@ -54,6 +65,7 @@ impl Layout {
         match (self.tile.role.is_right_operand(), self.tile.dtype) {
             (true, _) => Ty::Int8(32),
             (false, DType::F32) => Ty::Float8(32),
+            (false, DType::I32) => Ty::Int8(32),
             (false, DType::Bf16 | DType::F16) => Ty::Int8(16),
         }
     }

@@ -30,7 +30,7 @@ fn spirv_val_accepts_every_module() {
         tools.validate(&lowered(gemm)).unwrap_or_else(|e| panic!("{name}: {e}"));
         seen += 1;
     }
-    for dtype in DType::ALL {
+    for dtype in DType::FLOATS {
         tools.validate(&softmax_of(*dtype)).unwrap_or_else(|e| panic!("softmax {dtype}: {e}"));
         seen += 1;
     }

@@ -50,8 +50,8 @@ pub mod __private {
     pub use tile_lang::global::gl;
     pub use tile_lang::launch::{Args, Cx};
     pub use tile_lang::prelude::{
-        Acc, Element, Linear, MmaInput, Own, Peers, PerCol, PerRow, Row, Snake, Vnni, VnniT, bf16, elements,
-        f16, rt, rv,
+        Acc, AnyElement, Element, Linear, MmaInput, Own, Peers, PerCol, PerRow, Row, Snake, Vnni, VnniT,
+        bf16, elements, f16, rt, rv,
     };
     pub use tile_lang::{ops, scalar, witness};
     pub use tile_macros::tile_kernel_collect;

@@ -11,7 +11,7 @@ use tile_ir::types::{Along, DType};
 use tile_ir::{for_each_map_binary, for_each_map_unary};
 use tile_lang::prelude::*;
 
-use super::number::Num;
+use super::number::{Num, floats_only};
 
 const ROWS: usize = 8;
 const COLS: usize = 16;
@@ -83,6 +83,7 @@ pub fn refute_unary(op: MapUnary, dtype: DType, values: &[Num], want: &[Num]) ->
         DType::Bf16 => with::<bf16>(op, values, want),
         DType::F16 => with::<f16>(op, values, want),
         DType::F32 => with::<f32>(op, values, want),
+        DType::I32 => floats_only(),
     }
 }
 
@@ -102,6 +103,7 @@ pub fn refute_binary(
         DType::Bf16 => with::<bf16>(op, left, right, want),
         DType::F16 => with::<f16>(op, left, right, want),
         DType::F32 => with::<f32>(op, left, right, want),
+        DType::I32 => floats_only(),
     }
 }
 

@@ -26,12 +26,21 @@ const FLUSH: f64 = 2e-36;
 /// The smallest error there is: the sign of zero is open.
 const SIGN_OF_ZERO: f64 = 1e-45;
 
+/// Stands where a kernel over integers would be judged.
+///
+/// # Panics
+/// Always: the writer picks element types from `DType::FLOATS`.
+pub fn floats_only() -> ! {
+    unreachable!("the fuzzer writes kernels over floats only")
+}
+
 /// Rounds to an element type.
 pub fn rounded(dtype: DType, v: f32) -> f32 {
     match dtype {
         DType::Bf16 => bf16::from_f32(v).to_f32(),
         DType::F16 => f16::from_f32(v).to_f32(),
         DType::F32 => v,
+        DType::I32 => floats_only(),
     }
 }
 
@@ -57,6 +66,14 @@ impl Num {
     fn ends(self) -> [f32; 2] {
         let v = f64::from(self.v);
         [(v - self.e) as f32, (v + self.e) as f32]
+    }
+
+    /// Stands where a kernel over integers would be judged.
+    ///
+    /// # Panics
+    /// Always: the writer picks element types from `DType::FLOATS`.
+    pub fn floats_only() -> ! {
+        unreachable!("the fuzzer writes kernels over floats only")
     }
 
     /// Rounds to an element type.

@@ -82,7 +82,7 @@ const U32: Ty = Ty::Scalar(ScalarType::U32);
 pub fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let a = dice.pick(&[DType::Bf16, DType::F16]);
-    let (b, c) = (dice.pick(DType::ALL), dice.pick(DType::ALL));
+    let (b, c) = (dice.pick(DType::FLOATS), dice.pick(DType::FLOATS));
     let sizes = [dice.pick(&[8, 8, 16, 16, 24, 32]), dice.pick(&[16, 16, 32, 48]), dice.pick(&[16, 16, 32])];
     let [m, n, k] = sizes;
     let subgroups = dice.pick(&[(1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (3, 1)]);

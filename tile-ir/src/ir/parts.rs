@@ -106,7 +106,7 @@ impl Coord {
 /// The hardware form of a load; it fixes which role the tile can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoadForm {
-    /// Plain: a `Row` tile, or `Acc` for f32.
+    /// Plain: a `Row` tile, or `Acc` for f32 and i32.
     Plain,
     /// Packed while loading, from [K, N]: a `Vnni` tile.
     Transform,
@@ -132,7 +132,7 @@ impl LoadForm {
     pub const fn gives(self, role: Role, dtype: DType) -> bool {
         match self {
             LoadForm::Plain => {
-                matches!(role, Role::Row) || (matches!(role, Role::Acc) && matches!(dtype, DType::F32))
+                matches!(role, Role::Row) || (matches!(role, Role::Acc) && dtype.accumulates())
             }
             LoadForm::Transform => matches!(role, Role::Vnni) && dtype.size_bytes() == 2,
             LoadForm::Transpose => matches!(role, Role::VnniT) && dtype.size_bytes() == 2,

@@ -4,7 +4,7 @@ use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::Device;
-use crate::types::{Along, DType, Role, ScalarType, Type, VectorType};
+use crate::types::{Along, Role, ScalarType, Type, VectorType};
 
 /// What the right operand of an element-wise op must be where it is not, and the fix.
 fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
@@ -14,11 +14,12 @@ fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
                 Along::Rows => t.rows,
                 Along::Cols => t.cols,
             };
-            let needed = Type::Vector(VectorType { dtype: DType::F32, len, along: v.along });
-            let help = if v.len == len {
-                "convert the vector: `.to::<f32>()`"
-            } else {
-                "reduce or load a vector of the tile's size"
+            let wide = t.dtype.wide();
+            let needed = Type::Vector(VectorType { dtype: wide, len, along: v.along });
+            let help = match (v.len == len, wide.is_integer()) {
+                (true, false) => "convert the vector: `.to::<f32>()`",
+                (true, true) => "convert the vector: `.to::<i32>()`",
+                (false, _) => "reduce or load a vector of the tile's size",
             };
             (format!("`{needed}`"), help)
         }
@@ -30,6 +31,10 @@ fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
         }
         (Type::Vector(v), Type::Vector(w)) if (v.len, v.along) != (w.len, w.along) => {
             ("a vector of its own length and encoding".into(), "load or make both with one length")
+        }
+        (Type::Tile(_) | Type::Vector(_), Type::Scalar(_)) => {
+            let scalar = lhs.dtype().map_or(ScalarType::F32, |d| d.scalar());
+            (format!("a scalar of {scalar}"), "convert the scalar with `as`")
         }
         (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => {
             ("an operand of its own element type".into(), "convert one side with `.to::<T>()`")
@@ -51,14 +56,25 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             "change the elements before packing: load the tile with `load`",
         );
     }
-    let scalar = Type::Scalar(ScalarType::F32);
+    let scalar = Type::Scalar(out.dtype().map_or(ScalarType::F32, |d| d.scalar()));
+    if let Some(dtype) = out.dtype() {
+        let floats_only = matches!(&op.kind, OpKind::MapUnary { op, .. } if !op.takes_integers())
+            || matches!(&op.kind, OpKind::MapBinary { op, .. } if !op.takes_integers());
+        if floats_only && dtype.is_integer() {
+            return fail(
+                Code::ElementOp,
+                format!("`{}` works on floats: bf16, f16, f32; here it is called on `{out}`", op.kind.name()),
+                "convert first: `.to::<f32>()`",
+            );
+        }
+    }
     match &op.kind {
         OpKind::Fill { value } => {
             let packed = out.tile().is_some_and(|t| t.role == Role::VnniT);
             if kernel.ty(*value) != scalar || out.dtype().is_none() || packed {
                 return fail(
                     Code::MapOperand,
-                    format!("`fill` takes an f32 scalar and gives a tile or vector, not {out}"),
+                    format!("`fill` takes {scalar} and gives a tile or vector, not {out}"),
                     "",
                 );
             }
@@ -80,13 +96,13 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             let (lhs, rhs) = (kernel.ty(*lhs), kernel.ty(*rhs));
             let fits = match (lhs, rhs) {
                 (a, b) if a == b => a.dtype().is_some(),
-                (Type::Tile(_) | Type::Vector(_), Type::Scalar(ScalarType::F32)) => true,
+                (Type::Tile(_) | Type::Vector(_), Type::Scalar(_)) => rhs == scalar,
                 (Type::Tile(t), Type::Vector(v)) => {
                     let needed = match v.along {
                         Along::Rows => t.rows,
                         Along::Cols => t.cols,
                     };
-                    v.dtype == DType::F32 && v.len == needed
+                    v.dtype == t.dtype.wide() && v.len == needed
                 }
                 (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => false,
             };
@@ -107,7 +123,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             if !fits {
                 return fail(
                     Code::MapOperand,
-                    format!("`{}` takes a tile, a u32 and an f32", op.kind.name()),
+                    format!("`{}` takes a tile, a u32 and a value of the tile's elements", op.kind.name()),
                     "",
                 );
             }
@@ -122,7 +138,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             if !fits {
                 return fail(
                     Code::MapOperand,
-                    format!("`{}` takes a tile, two u32 and an f32", op.kind.name()),
+                    format!("`{}` takes a tile, two u32 and a value of the tile's elements", op.kind.name()),
                     "",
                 );
             }

@@ -65,14 +65,16 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         }
         OpKind::LoadScalar { global, at } => {
             let given = result(kernel, op)?;
-            one(global_of(kernel, op, *global).and_then(|_| check_coord(kernel, op, at)).and_then(|()| {
-                if given == Type::Scalar(ScalarType::F32) {
+            one(global_of(kernel, op, *global).and_then(|(dtype, _)| {
+                check_coord(kernel, op, at)?;
+                let gives = dtype.scalar();
+                if given == Type::Scalar(gives) {
                     return Ok(());
                 }
                 Err(Diagnostic::new(
                     Code::Mismatch,
                     op.span,
-                    format!("`load_scalar` gives f32, not {given}"),
+                    format!("`load_scalar` of `gl<{dtype}>` gives {gives}, not {given}"),
                     "",
                 ))
             }))
@@ -189,7 +191,7 @@ fn check_load(
     }
     if !form.gives(tile.role, dtype) {
         let gives = match form {
-            LoadForm::Plain => "`Row`, or `Acc` for f32",
+            LoadForm::Plain => "`Row`, or `Acc` for f32 and i32",
             LoadForm::Transform => "`Vnni`, for 16-bit types",
             LoadForm::Transpose => "`VnniT`, for 16-bit types",
         };
@@ -221,7 +223,7 @@ fn check_store(
         ));
     }
     let t = tile_of(kernel, op, tile)?;
-    let stores = t.role == Role::Row || (t.role == Role::Acc && dtype == DType::F32);
+    let stores = t.role == Role::Row || (t.role == Role::Acc && dtype.accumulates());
     if t.dtype != dtype || !stores {
         return Err(Diagnostic::new(
             Code::StoreShape,

@@ -161,6 +161,14 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
             kernel.ty(*tile).vector().is_some_and(|from| (from.len, from.along) == (out.len, out.along))
         }
         OpKind::Scale { tile, by } => {
+            if out.dtype.is_integer() {
+                return Err(vec![Diagnostic::new(
+                    Code::ElementOp,
+                    op.span,
+                    format!("`.scale(s)` works on floats: bf16, f16, f32; here it is called on `{out}`"),
+                    "multiply: `.mul(s)`",
+                )]);
+            }
             kernel.ty(*tile) == Type::Vector(out) && kernel.ty(*by) == Type::Scalar(ScalarType::F32)
         }
         OpKind::Const(_)

@@ -4,14 +4,14 @@
 //! `l < 16`, the elements of columns `l`, `l + 16`, `l + 32`, … from left to right, and then the 16 lanes by
 //! halves: lane `l` with lane `l + 8`, then `l + 4`, `l + 2`, `l + 1`. A reduction along the rows (one result per
 //! column) combines row 0, 1, 2, … in order. A running value is the left operand of one last combination.
-//! Elements are f32, 16-bit ones exactly converted. All host SIMD levels keep this order bit for bit; a device
+//! Elements are f32, 16-bit ones exactly converted, or i32. All host SIMD levels keep this order bit for bit; a device
 //! may combine lanes in another order, which shows in sums and products only.
 
 use super::{Checked, check_type, result, tile_of};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::Device;
-use crate::types::{Along, DType, Type, VectorType};
+use crate::types::{Along, Type, VectorType};
 
 pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     let out = result(kernel, op)?;
@@ -31,7 +31,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         Along::Rows => tile.rows,
         Along::Cols => tile.cols,
     };
-    let needed = Type::Vector(VectorType { dtype: DType::F32, len, along: *along });
+    let needed = Type::Vector(VectorType { dtype: tile.dtype.wide(), len, along: *along });
     if out != needed {
         return fail(format!("`{}` of `{tile}` gives `{needed}`; here it is `{out}`", op.kind.name()), "");
     }

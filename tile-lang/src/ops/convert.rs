@@ -1,15 +1,18 @@
 //! Owns the ops that change a tile's element type or multiply it by a scalar.
 //!
-//! *Guarantees*: conversions round to nearest even; NaN stays NaN. *Not here*: conversion while loading or
+//! *Guarantees*: conversions round to nearest even; NaN stays NaN, or gives 0 as an integer. *Not here*: conversion while loading or
 //! storing: a load gives the tensor's type, a store takes it.
 
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::role::{Convertible, Row, Scalable};
 use crate::tile::rt;
 use crate::tile::sealed::Sealed as _;
 
-impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// Converts to a `Row` tile of `U`. An accumulator becomes a tile to store or to multiply again.
+    ///
+    /// Rounds to nearest even, in f32 first if an integer goes to a 16-bit type; to an integer it saturates, and NaN
+    /// gives 0.
     ///
     /// ```
     /// use tile_lang::prelude::*;
@@ -21,11 +24,11 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// assert_eq!(row.get(0, 0), 1.0);
     /// ```
     #[inline(never)]
-    pub fn to<U: Element>(&self) -> rt<U, M, N, Row>
+    pub fn to<U: AnyElement>(&self) -> rt<U, M, N, Row>
     where
         L: Convertible,
     {
-        rt::build(|tile| tile.rounded::<U>(self.values()))
+        rt::build(|tile| tile.converted::<T, U>(self.values()))
     }
 
     /// Multiplies every value by `factor`.

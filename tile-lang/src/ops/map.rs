@@ -6,7 +6,7 @@
 use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::{for_each_map_binary, for_each_map_unary};
 
-use crate::element::Element;
+use crate::element::{AnyElement, Arithmetic, Element};
 use crate::operand::{ColCount, ElementWise, OnePerCol, OnePerRow, Operand, RowCount, Spread};
 use crate::simd::map::Right;
 use crate::tile::sealed::Sealed as _;
@@ -15,8 +15,8 @@ use crate::vector::sealed::Values as _;
 use crate::vector::{Encoding, Vector, rv};
 
 macro_rules! unary {
-    ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, $($column:tt)* } )+) => {
-        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+    ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, of: $of:ident, $($column:tt)* } )+) => {
+        impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
             $(
                 $(#[$doc])+
                 ///
@@ -29,6 +29,7 @@ macro_rules! unary {
                 #[inline(never)]
                 pub fn $name(&self) -> Self
                 where
+                    T: $of,
                     L: ElementWise,
                 {
                     rt::build(|tile| tile.unary::<T>(MapUnary::$V, self.values()))
@@ -36,7 +37,7 @@ macro_rules! unary {
             )+
         }
 
-        impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
+        impl<T: AnyElement, const N: usize, E: Encoding> rv<T, N, E> {
             $(
                 $(#[$doc])+
                 ///
@@ -47,7 +48,10 @@ macro_rules! unary {
                 #[doc = concat!("assert_eq!(v.", stringify!($name), "().get(15), tile_lang::scalar::", stringify!($name), "(0.75f32));")]
                 /// ```
                 #[inline(never)]
-                pub fn $name(&self) -> Self {
+                pub fn $name(&self) -> Self
+                where
+                    T: $of,
+                {
                     rv::build(|vector| vector.unary::<T>(MapUnary::$V, self.values()))
                 }
             )+
@@ -60,12 +64,12 @@ macro_rules! unary {
 for_each_map_unary!(unary);
 
 macro_rules! binary {
-    ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, $($column:tt)* } )+) => {
-        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+    ($( $(#[$doc:meta])+ $V:ident { name: $name:ident, of: $of:ident, $($column:tt)* } )+) => {
+        impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
             $(
                 $(#[$doc])+
                 ///
-                /// The right operand is a reference to a tile of the same type, or an f32 for all elements.
+                /// The right operand is a reference to a tile of the same type, or a scalar (f32, beside i32 elements i32) for all.
                 ///
                 /// ```
                 /// use tile_lang::prelude::*;
@@ -76,6 +80,7 @@ macro_rules! binary {
                 #[inline(never)]
                 pub fn $name<R: Operand<Self>>(&self, right: R) -> Self
                 where
+                    T: $of,
                     L: ElementWise,
                 {
                     rt::build(|tile| right.apply(|right| tile.binary::<T>(MapBinary::$V, self.values(), right)))
@@ -83,11 +88,11 @@ macro_rules! binary {
             )+
         }
 
-        impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
+        impl<T: AnyElement, const N: usize, E: Encoding> rv<T, N, E> {
             $(
                 $(#[$doc])+
                 ///
-                /// The right operand is a reference to a vector of the same type, or an f32 for all elements.
+                /// The right operand is a reference to a vector of the same type, or a scalar (f32, beside i32 elements i32) for all.
                 ///
                 /// ```
                 /// use tile_lang::prelude::*;
@@ -96,13 +101,16 @@ macro_rules! binary {
                 #[doc = concat!("assert_eq!(v.", stringify!($name), "(&w).get(7), v.", stringify!($name), "(0.5).get(0));")]
                 /// ```
                 #[inline(never)]
-                pub fn $name<R: Operand<Self>>(&self, right: R) -> Self {
+                pub fn $name<R: Operand<Self>>(&self, right: R) -> Self
+                where
+                    T: $of,
+                {
                     rv::build(|vector| right.apply(|right| vector.binary::<T>(MapBinary::$V, self.values(), right)))
                 }
             )+
         }
 
-        $( broadcast! { $name $V } )+
+        $( broadcast! { $name $V $of } )+
 
         /// The names of the methods of two operands, each followed by its broadcasting forms: `add`, `add_row`,
         /// `add_col`, …
@@ -116,14 +124,14 @@ macro_rules! binary {
 
 /// Names the broadcasting forms of a row: macros cannot join identifiers. A row without a line here does not compile.
 macro_rules! broadcast {
-    (add $V:ident) => { broadcast!(add add_row add_col $V); };
-    (sub $V:ident) => { broadcast!(sub sub_row sub_col $V); };
-    (mul $V:ident) => { broadcast!(mul mul_row mul_col $V); };
-    (div $V:ident) => { broadcast!(div div_row div_col $V); };
-    (min $V:ident) => { broadcast!(min min_row min_col $V); };
-    (max $V:ident) => { broadcast!(max max_row max_col $V); };
-    ($name:ident $by_row:ident $by_col:ident $V:ident) => {
-        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+    (add $V:ident $of:ident) => { broadcast!(add add_row add_col $V $of); };
+    (sub $V:ident $of:ident) => { broadcast!(sub sub_row sub_col $V $of); };
+    (mul $V:ident $of:ident) => { broadcast!(mul mul_row mul_col $V $of); };
+    (div $V:ident $of:ident) => { broadcast!(div div_row div_col $V $of); };
+    (min $V:ident $of:ident) => { broadcast!(min min_row min_col $V $of); };
+    (max $V:ident $of:ident) => { broadcast!(max max_row max_col $V $of); };
+    ($name:ident $by_row:ident $by_col:ident $V:ident $of:ident) => {
+        impl<T: $of, const M: usize, const N: usize, L> rt<T, M, N, L> {
             #[doc = concat!("Applies `", stringify!($name), "` to every element and the vector's element of its row.")]
             ///
             /// ```
@@ -137,7 +145,7 @@ macro_rules! broadcast {
             pub fn $by_row<V: Vector>(&self, vector: &V) -> Self
             where
                 L: ElementWise,
-                V::Element: Spread,
+                V::Element: Spread<T>,
                 V::Encoding: OnePerRow,
                 V::Len: RowCount<Dim<M>>,
             {
@@ -157,7 +165,7 @@ macro_rules! broadcast {
             pub fn $by_col<V: Vector>(&self, vector: &V) -> Self
             where
                 L: ElementWise,
-                V::Element: Spread,
+                V::Element: Spread<T>,
                 V::Encoding: OnePerCol,
                 V::Len: ColCount<Dim<N>>,
             {

@@ -2,7 +2,7 @@
 //!
 //! *Guarantees*: indices are compared without wrapping. *Not here*: the loops (`simd::mask`).
 
-use crate::element::Element;
+use crate::element::Arithmetic;
 use crate::operand::ElementWise;
 use crate::simd::mask::Keep;
 use crate::tile::rt;
@@ -11,7 +11,7 @@ use crate::tile::sealed::Sealed as _;
 /// The names of the masks.
 pub const MASKS: &[&str] = &["keep_cols", "keep_rows", "tril", "triu"];
 
-impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+impl<T: Arithmetic, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// Keeps the first `count` columns of the tile; the others become `fill`, rounded to the element type.
     ///
     /// ```
@@ -22,7 +22,7 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// assert_eq!((x.get(7, 2), x.get(7, 3)), (1.0, f32::NEG_INFINITY));
     /// ```
     #[inline(never)]
-    pub fn keep_cols(&self, count: u32, fill: f32) -> Self
+    pub fn keep_cols(&self, count: u32, fill: T::Scalar) -> Self
     where
         L: ElementWise,
     {
@@ -39,7 +39,7 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// assert_eq!((x.get(2, 15), x.get(3, 15)), (1.0, 0.0));
     /// ```
     #[inline(never)]
-    pub fn keep_rows(&self, count: u32, fill: f32) -> Self
+    pub fn keep_rows(&self, count: u32, fill: T::Scalar) -> Self
     where
         L: ElementWise,
     {
@@ -58,7 +58,7 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// assert_eq!((x.get(1, 3), x.get(1, 4)), (1.0, 0.0));
     /// ```
     #[inline(never)]
-    pub fn tril(&self, row_start: u32, col_start: u32, fill: f32) -> Self
+    pub fn tril(&self, row_start: u32, col_start: u32, fill: T::Scalar) -> Self
     where
         L: ElementWise,
     {
@@ -76,7 +76,7 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// assert_eq!((x.get(1, 2), x.get(1, 3)), (0.0, 1.0));
     /// ```
     #[inline(never)]
-    pub fn triu(&self, row_start: u32, col_start: u32, fill: f32) -> Self
+    pub fn triu(&self, row_start: u32, col_start: u32, fill: T::Scalar) -> Self
     where
         L: ElementWise,
     {

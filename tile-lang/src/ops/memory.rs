@@ -4,7 +4,7 @@
 //! memory there; coordinates are multiplied out in 64 bits, so an overflowing one is outside.
 //! *Not here*: bounds arithmetic and memory access (`global`).
 
-use crate::element::{Element, MmaInput};
+use crate::element::{AnyElement, MmaInput};
 use crate::global::{At, gl};
 use crate::launch::Cx;
 use crate::place::{Coordinate, Owned, Peers};
@@ -19,7 +19,7 @@ pub(super) fn at<E>(coordinate: impl Coordinate<E>) -> At {
     At { origin: coordinate.origin(), claim: coordinate.claim() }
 }
 
-/// Loads a `Row` tile, or an `Acc` tile of f32.
+/// Loads a `Row` tile, or an `Acc` tile of f32 or i32.
 ///
 /// ```
 /// use tile_lang::prelude::*;
@@ -34,7 +34,7 @@ pub(super) fn at<E>(coordinate: impl Coordinate<E>) -> At {
 /// In a launch, when the tensor is an output and `coordinate` is not what `own_tile` gave for it: other
 /// sub-groups may be writing there. A compiled kernel that does so is refused by `#[tile_kernel]`.
 #[inline(never)]
-pub fn load<T: Element, const M: usize, const N: usize, L: Loaded<T>>(
+pub fn load<T: AnyElement, const M: usize, const N: usize, L: Loaded<T>>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<M, N>>,
 ) -> rt<T, M, N, L> {
@@ -140,7 +140,7 @@ pub fn prefetch_load_coop_in<R: Tile>(
 /// # Panics
 /// In a launch, when the tiles of one output are dealt out in two ways (two orders or two shapes), for then two
 /// sub-groups could own one element. A compiled kernel that does so is refused by `#[tile_kernel]`.
-pub fn store<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+pub fn store<T: AnyElement, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
     c: &mut gl<T>,
     tile: &rt<U, M, N, L>,
     coordinate: impl Owned<Extent<M, N>>,
@@ -165,7 +165,7 @@ pub fn store<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Stor
 /// # Safety
 /// No other sub-group of the launch reads or writes the elements of the tile.
 #[allow(unsafe_code, reason = "the one op whose safety rests with the kernel author")]
-pub unsafe fn store_at<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+pub unsafe fn store_at<T: AnyElement, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
     c: &mut gl<T>,
     tile: &rt<U, M, N, L>,
     coordinate: impl Coordinate<Extent<M, N>>,

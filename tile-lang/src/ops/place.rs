@@ -3,7 +3,7 @@
 //! Expanded kernels call the `_in` forms with the hidden context of the launch; the plain forms are what a
 //! kernel author writes, and act as the only sub-group. *Not here*: the arithmetic (`crate::place`).
 
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::global::gl;
 use crate::launch::Cx;
 use crate::place::{Order, Own};
@@ -21,7 +21,7 @@ use crate::place::{Order, Own};
 /// store(&mut c, &tile, at);
 /// assert_eq!(data, [0.0; 64]);
 /// ```
-pub fn own_tile<const M: usize, const N: usize>(c: &gl<impl Element>, order: Order) -> Own<M, N> {
+pub fn own_tile<const M: usize, const N: usize>(c: &gl<impl AnyElement>, order: Order) -> Own<M, N> {
     Own::new(c.cx(), c.shape(), order)
 }
 
@@ -29,7 +29,7 @@ pub fn own_tile<const M: usize, const N: usize>(c: &gl<impl Element>, order: Ord
 /// caller's `cx`: safety must not depend on what a caller passes.
 pub fn own_tile_in<const M: usize, const N: usize>(
     _cx: &Cx,
-    c: &gl<impl Element>,
+    c: &gl<impl AnyElement>,
     order: Order,
 ) -> Own<M, N> {
     own_tile(c, order)

@@ -1,12 +1,12 @@
 //! Owns the reductions of tiles to vectors.
 //!
-//! *Guarantees*: elements combine in the order that `tile_ir::ops::reduce` fixes, in f32, on every CPU.
+//! *Guarantees*: elements combine in the order that `tile_ir::ops::reduce` fixes, in f32 (or i32), on every CPU.
 //! *Not here*: the loops (`simd::reduce`).
 
 use tile_ir::ir::Reduction;
 use tile_ir::types::Along;
 
-use crate::element::Element;
+use crate::element::Arithmetic;
 use crate::operand::{ColCount, ElementWise, OnePerCol, OnePerRow, RowCount, Spread};
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{Dim, rt};
@@ -14,7 +14,7 @@ use crate::vector::{PerCol, PerRow, Vector, rv};
 
 macro_rules! reductions {
     ($( $how:ident $what:literal $row:ident $row_with:ident $col:ident $col_with:ident $example:literal; )+) => {
-        impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+        impl<T: Arithmetic, const M: usize, const N: usize, L> rt<T, M, N, L> {
             $(
                 #[doc = concat!("Gives ", $what, " of every row.")]
                 ///
@@ -26,11 +26,11 @@ macro_rules! reductions {
                 #[doc = concat!("assert_eq!(v.get(7), [2f32; 16].into_iter().", $example, ");")]
                 /// ```
                 #[inline(never)]
-                pub fn $row(&self) -> rv<f32, M, PerRow>
+                pub fn $row(&self) -> rv<T::Scalar, M, PerRow>
                 where
                     L: ElementWise,
                 {
-                    rv::build(|v| v.reduced(Reduction::$how, Along::Rows, (M, N), self.values(), None))
+                    rv::build(|v| v.reduced::<T>(Reduction::$how, Along::Rows, (M, N), self.values(), None))
                 }
 
                 #[doc = concat!("Continues a running value with ", $what, " of every row.")]
@@ -44,15 +44,15 @@ macro_rules! reductions {
                 #[doc = concat!("assert_eq!(w.get(7), [2f32; 32].into_iter().", $example, ");")]
                 /// ```
                 #[inline(never)]
-                pub fn $row_with<V: Vector>(&self, running: &V) -> rv<f32, M, PerRow>
+                pub fn $row_with<V: Vector>(&self, running: &V) -> rv<T::Scalar, M, PerRow>
                 where
                     L: ElementWise,
-                    V::Element: Spread,
+                    V::Element: Spread<T>,
                     V::Encoding: OnePerRow,
                     V::Len: RowCount<Dim<M>>,
                 {
                     let running = Some(running.values());
-                    rv::build(|v| v.reduced(Reduction::$how, Along::Rows, (M, N), self.values(), running))
+                    rv::build(|v| v.reduced::<T>(Reduction::$how, Along::Rows, (M, N), self.values(), running))
                 }
 
                 #[doc = concat!("Gives ", $what, " of every column.")]
@@ -65,11 +65,11 @@ macro_rules! reductions {
                 #[doc = concat!("assert_eq!(v.get(15), [2f32; 8].into_iter().", $example, ");")]
                 /// ```
                 #[inline(never)]
-                pub fn $col(&self) -> rv<f32, N, PerCol>
+                pub fn $col(&self) -> rv<T::Scalar, N, PerCol>
                 where
                     L: ElementWise,
                 {
-                    rv::build(|v| v.reduced(Reduction::$how, Along::Cols, (M, N), self.values(), None))
+                    rv::build(|v| v.reduced::<T>(Reduction::$how, Along::Cols, (M, N), self.values(), None))
                 }
 
                 #[doc = concat!("Continues a running value with ", $what, " of every column.")]
@@ -83,15 +83,15 @@ macro_rules! reductions {
                 #[doc = concat!("assert_eq!(w.get(15), [2f32; 16].into_iter().", $example, ");")]
                 /// ```
                 #[inline(never)]
-                pub fn $col_with<V: Vector>(&self, running: &V) -> rv<f32, N, PerCol>
+                pub fn $col_with<V: Vector>(&self, running: &V) -> rv<T::Scalar, N, PerCol>
                 where
                     L: ElementWise,
-                    V::Element: Spread,
+                    V::Element: Spread<T>,
                     V::Encoding: OnePerCol,
                     V::Len: ColCount<Dim<N>>,
                 {
                     let running = Some(running.values());
-                    rv::build(|v| v.reduced(Reduction::$how, Along::Cols, (M, N), self.values(), running))
+                    rv::build(|v| v.reduced::<T>(Reduction::$how, Along::Cols, (M, N), self.values(), running))
                 }
             )+
         }

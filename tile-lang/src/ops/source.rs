@@ -3,7 +3,7 @@
 //! What they make is the type that is written: `let v: rv<f32, 32> = zeros();`.
 //! *Not here*: loads (`memory`, `vector`).
 
-use crate::element::Element;
+use crate::element::{AnyElement, Arithmetic};
 use crate::operand::FilledWith;
 use crate::role::Zeroed;
 use crate::tile::rt;
@@ -28,14 +28,14 @@ pub trait FromZeros: sealed::Sealed {
     fn from_zeros() -> Self;
 }
 
-impl<T: Element, const M: usize, const N: usize, L: Zeroed<T>> FromZeros for rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L: Zeroed<T>> FromZeros for rt<T, M, N, L> {
     #[inline(always)]
     fn from_zeros() -> Self {
         rt::build(|tile| tile.zero())
     }
 }
 
-impl<T: Element, const N: usize, E: Encoding> FromZeros for rv<T, N, E> {
+impl<T: Arithmetic, const N: usize, E: Encoding> FromZeros for rv<T, N, E> {
     #[inline(always)]
     fn from_zeros() -> Self {
         rv::build(|vector| vector.zero())
@@ -64,20 +64,24 @@ pub fn zeros<V: FromZeros>() -> V {
     note = "write its type: `let x: rt<T, ROWS, COLS> = fill(0.5);` or `let v: rv<T, LEN, PerRow> = fill(0.5);`"
 )]
 pub trait FromFill: sealed::Sealed {
+    /// What its elements are filled from: f32, or i32 for integers.
+    type Scalar;
     #[doc(hidden)]
-    fn from_fill(value: f32) -> Self;
+    fn from_fill(value: Self::Scalar) -> Self;
 }
 
-impl<T: Element, const M: usize, const N: usize, L: FilledWith<T>> FromFill for rt<T, M, N, L> {
+impl<T: Arithmetic, const M: usize, const N: usize, L: FilledWith<T>> FromFill for rt<T, M, N, L> {
+    type Scalar = T::Scalar;
     #[inline(always)]
-    fn from_fill(value: f32) -> Self {
+    fn from_fill(value: T::Scalar) -> Self {
         rt::build(|tile| tile.filled::<T>(value))
     }
 }
 
-impl<T: Element, const N: usize, E: Encoding> FromFill for rv<T, N, E> {
+impl<T: Arithmetic, const N: usize, E: Encoding> FromFill for rv<T, N, E> {
+    type Scalar = T::Scalar;
     #[inline(always)]
-    fn from_fill(value: f32) -> Self {
+    fn from_fill(value: T::Scalar) -> Self {
         rv::build(|vector| vector.filled::<T>(value))
     }
 }
@@ -91,8 +95,10 @@ impl<T: Element, const N: usize, E: Encoding> FromFill for rv<T, N, E> {
 /// assert_eq!(least.get(0), f32::NEG_INFINITY);
 /// let tile: rt<bf16, 8, 16> = fill(1.00390625); // 1 + 2^-8 lies between two bf16 values and ties to even
 /// assert_eq!(tile.get(7, 15), 1.0);
+/// let none: rv<i32, 16, PerCol> = fill(-1);
+/// assert_eq!(none.get(3), -1);
 /// ```
 #[inline(never)]
-pub fn fill<V: FromFill>(value: f32) -> V {
+pub fn fill<V: FromFill>(value: V::Scalar) -> V {
     V::from_fill(value)
 }

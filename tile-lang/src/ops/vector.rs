@@ -6,7 +6,7 @@
 use tile_ir::map::MapBinary;
 
 use super::memory::at;
-use crate::element::Element;
+use crate::element::{AnyElement, Arithmetic, Element};
 use crate::global::{At, gl};
 use crate::place::{Coordinate, ElementIndex, elements};
 use crate::simd::map::Right;
@@ -31,7 +31,7 @@ use crate::vector::{Encoding, rv};
 /// # Panics
 /// As `load`: in a launch, when the tensor is an output.
 #[inline(never)]
-pub fn load_vec<T: Element, const N: usize, E: Encoding>(
+pub fn load_vec<T: Arithmetic, const N: usize, E: Encoding>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<1, N>>,
 ) -> rv<T, N, E> {
@@ -39,7 +39,7 @@ pub fn load_vec<T: Element, const N: usize, E: Encoding>(
 }
 
 /// Reads the element at `[row, col]` or `[batch, depth, row, col]`, counted in elements: a value that all lanes share,
-/// such as a sequence length or a scale.
+/// such as a sequence length or a scale: an f32, or an i32 from a tensor of integers.
 ///
 /// ```
 /// use tile_lang::prelude::*;
@@ -52,13 +52,13 @@ pub fn load_vec<T: Element, const N: usize, E: Encoding>(
 ///
 /// # Panics
 /// As `load`: in a launch, when the tensor is an output.
-pub fn load_scalar<T: Element>(g: &gl<T>, at: impl ElementIndex) -> f32 {
+pub fn load_scalar<T: AnyElement>(g: &gl<T>, at: impl ElementIndex) -> T::Scalar {
     let origin = Coordinate::<Extent<1, 1>>::origin(elements(at));
     g.element(At { origin, claim: None })
 }
 
-impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
-    /// Converts to a vector of `U`, rounding to nearest even.
+impl<T: Arithmetic, const N: usize, E: Encoding> rv<T, N, E> {
+    /// Converts to a vector of `U`, rounding to nearest even; to integers it saturates, and NaN gives 0.
     ///
     /// ```
     /// use tile_lang::prelude::*;
@@ -68,8 +68,8 @@ impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
     /// assert_eq!(v.get(0), 1.0);
     /// ```
     #[inline(never)]
-    pub fn to<U: Element>(&self) -> rv<U, N, E> {
-        rv::build(|vector| vector.rounded::<U>(self.values()))
+    pub fn to<U: Arithmetic>(&self) -> rv<U, N, E> {
+        rv::build(|vector| vector.converted::<T, U>(self.values()))
     }
 
     /// Multiplies every value by `factor`.
@@ -81,7 +81,10 @@ impl<T: Element, const N: usize, E: Encoding> rv<T, N, E> {
     /// assert_eq!(v.scale(0.5).get(7), 1.5);
     /// ```
     #[inline(never)]
-    pub fn scale(&self, factor: f32) -> rv<T, N, E> {
+    pub fn scale(&self, factor: f32) -> rv<T, N, E>
+    where
+        T: Element,
+    {
         rv::build(|vector| vector.binary::<T>(MapBinary::Mul, self.values(), Right::PerRow(&[factor])))
     }
 }

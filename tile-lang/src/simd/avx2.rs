@@ -32,6 +32,12 @@ pub(crate) static BODIES: Bodies = Bodies {
         store: portable::copy_f32,
         round: portable::copy_flat,
     },
+    i32: ElementBodies {
+        load: portable::load_i32,
+        load_transposed: portable::load_transposed_i32,
+        store: portable::store_i32,
+        round: portable::copy_flat,
+    },
 };
 
 /// Values in a vector.

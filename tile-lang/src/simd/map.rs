@@ -11,8 +11,8 @@ use tile_ir::{for_each_map_binary, for_each_map_unary};
 
 use super::math::Lane;
 use super::storage::{Filled, Unfilled};
-use super::{Level, level};
-use crate::element::Element;
+use super::{Level, integer, level};
+use crate::element::AnyElement;
 
 /// Where the right operand of a binary op comes from.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub(crate) struct MapBodies {
 }
 
 #[inline(always)]
-fn each(src: &[f32], dst: &mut [MaybeUninit<f32>], f: impl Fn(f32) -> f32) {
+pub(super) fn each(src: &[f32], dst: &mut [MaybeUninit<f32>], f: impl Fn(f32) -> f32) {
     for (to, from) in dst.iter_mut().zip(src) {
         to.write(f(*from));
     }
@@ -51,7 +51,7 @@ fn each_pair(src: &[f32], right: &[f32], dst: &mut [MaybeUninit<f32>], f: impl F
 }
 
 #[inline(always)]
-fn rows(src: &[f32], right: Right<'_>, dst: &mut [MaybeUninit<f32>], f: impl Fn(f32, f32) -> f32) {
+pub(super) fn rows(src: &[f32], right: Right<'_>, dst: &mut [MaybeUninit<f32>], f: impl Fn(f32, f32) -> f32) {
     match right {
         Right::PerRow(values) => {
             let cols = src.len().checked_div(values.len()).unwrap_or(0).max(1);
@@ -134,12 +134,12 @@ pub(crate) fn bodies(level: Level) -> &'static MapBodies {
 }
 
 /// Rounds values to ones that `dtype` holds exactly.
-fn round(dtype: DType, values: &mut [MaybeUninit<f32>]) {
+pub(super) fn round(dtype: DType, values: &mut [MaybeUninit<f32>]) {
     let all = super::bodies();
     let body = match dtype {
         DType::Bf16 => all.bf16.round,
         DType::F16 => all.f16.round,
-        DType::F32 => return,
+        DType::F32 | DType::I32 => return,
     };
     let at: *mut f32 = values.as_mut_ptr().cast();
     // SAFETY: callers have written all values. The 16-bit bodies read each value before they write it, through raw
@@ -151,6 +151,9 @@ fn round(dtype: DType, values: &mut [MaybeUninit<f32>]) {
 #[inline(never)]
 fn unary(op: MapUnary, dtype: DType, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
     assert_eq!(src.len(), dst.len(), "element-wise ops keep the shape");
+    if dtype.is_integer() {
+        return integer::unary(op, src, dst);
+    }
     // SAFETY: `level()` only names levels this CPU has.
     unsafe { (bodies(level()).unary)(op, src, dst) }
     round(dtype, dst);
@@ -165,6 +168,9 @@ fn binary(op: MapBinary, dtype: DType, src: &[f32], right: Right<'_>, dst: &mut 
             && (src.is_empty() || (!values.is_empty() && src.len().is_multiple_of(values.len()))),
         "element-wise ops keep the shape, and a vector fits its tile"
     );
+    if dtype.is_integer() {
+        return integer::binary(op, src, right, dst);
+    }
     // SAFETY: `level()` only names levels this CPU has.
     unsafe { (bodies(level()).binary)(op, src, right, dst) }
     round(dtype, dst);
@@ -182,7 +188,7 @@ pub(crate) fn unary_scalar(op: MapUnary, x: f32) -> f32 {
 impl<'tile> Unfilled<'tile> {
     /// Writes `op` of the values of `src`, a tile of the same shape, rounded to `T`.
     #[inline(always)]
-    pub(crate) fn unary<T: Element>(mut self, op: MapUnary, src: &[f32]) -> Filled<'tile> {
+    pub(crate) fn unary<T: AnyElement>(mut self, op: MapUnary, src: &[f32]) -> Filled<'tile> {
         unary(op, T::DTYPE, src, self.memory());
         // SAFETY: `unary` writes all of its destination.
         unsafe { self.assume_filled() }
@@ -190,7 +196,7 @@ impl<'tile> Unfilled<'tile> {
 
     /// Writes `op` of the values of `src`, a tile of the same shape, and of `right`, rounded to `T`.
     #[inline(always)]
-    pub(crate) fn binary<T: Element>(
+    pub(crate) fn binary<T: AnyElement>(
         mut self,
         op: MapBinary,
         src: &[f32],

@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 
 use super::storage::{Filled, Unfilled};
 use super::{Level, level};
-use crate::element::Element;
+use crate::element::Arithmetic;
 
 /// Which elements a mask keeps. `r` and `c` are an element's row and column in the tile.
 #[derive(Clone, Copy, Debug)]
@@ -97,17 +97,17 @@ fn masked(keep: Keep, cols: usize, src: &[f32], fill: f32, dst: &mut [MaybeUnini
 impl<'tile> Unfilled<'tile> {
     /// Writes the values of `src`, a tile of the same shape, where `keep` says so, and elsewhere `fill` rounded to `T`.
     #[inline(always)]
-    pub(crate) fn masked<T: Element>(mut self, keep: Keep, src: &[f32], fill: f32) -> Filled<'tile> {
+    pub(crate) fn masked<T: Arithmetic>(mut self, keep: Keep, src: &[f32], fill: T::Scalar) -> Filled<'tile> {
         let (_, cols) = self.shape();
-        masked(keep, cols, src, T::from_f32(fill).to_f32(), self.memory());
+        masked(keep, cols, src, T::word_of(fill), self.memory());
         // SAFETY: `masked` writes all of its destination.
         unsafe { self.assume_filled() }
     }
 
     /// Writes `value`, rounded to `T`, everywhere.
     #[inline(always)]
-    pub(crate) fn filled<T: Element>(mut self, value: f32) -> Filled<'tile> {
-        self.memory().fill(MaybeUninit::new(T::from_f32(value).to_f32()));
+    pub(crate) fn filled<T: Arithmetic>(mut self, value: T::Scalar) -> Filled<'tile> {
+        self.memory().fill(MaybeUninit::new(T::word_of(value)));
         // SAFETY: `fill` writes all of its destination.
         unsafe { self.assume_filled() }
     }

@@ -30,6 +30,12 @@ pub(crate) static BODIES: Bodies = Bodies {
         store: copy_f32,
         round: copy_flat,
     },
+    i32: ElementBodies {
+        load: load_i32,
+        load_transposed: load_transposed_i32,
+        store: store_i32,
+        round: copy_flat,
+    },
 };
 
 /// # Safety
@@ -86,6 +92,27 @@ pub(crate) unsafe fn load_transposed_f16(src: Src<f16>, rows: usize, cols: usize
 pub(crate) unsafe fn load_transposed_f32(src: Src<f32>, rows: usize, cols: usize, dst: Dst<f32>) {
     // SAFETY: passed on from the caller.
     unsafe { fill(cols, rows, dst, |r, c| *src.at(c, r)) }
+}
+
+/// # Safety
+/// The regions have the given shape, are live and apart.
+pub(crate) unsafe fn load_i32(src: Src<i32>, rows: usize, cols: usize, dst: Dst<f32>) {
+    // SAFETY: passed on from the caller; a word of a tile is the integer's bits.
+    unsafe { copy_f32(Src { ptr: src.ptr.cast(), pitch: src.pitch }, rows, cols, dst) }
+}
+
+/// # Safety
+/// The regions have the given shape, are live and apart.
+pub(crate) unsafe fn store_i32(src: Src<f32>, rows: usize, cols: usize, dst: Dst<i32>) {
+    // SAFETY: as in `load_i32`.
+    unsafe { copy_f32(src, rows, cols, Dst { ptr: dst.ptr.cast(), pitch: dst.pitch }) }
+}
+
+/// # Safety
+/// `src` has `rows x cols` elements, `dst` has `cols x rows`; both are live and apart.
+pub(crate) unsafe fn load_transposed_i32(src: Src<i32>, rows: usize, cols: usize, dst: Dst<f32>) {
+    // SAFETY: as in `load_i32`.
+    unsafe { load_transposed_f32(Src { ptr: src.ptr.cast(), pitch: src.pitch }, rows, cols, dst) }
 }
 
 /// # Safety

@@ -11,7 +11,8 @@ use tile_ir::types::Along;
 
 use super::math::Lane;
 use super::storage::{Filled, Unfilled};
-use super::{Level, level};
+use super::{Level, integer, level};
+use crate::element::Arithmetic;
 
 /// Lanes of the tree that combines the columns of a row.
 const LANES: usize = 16;
@@ -474,7 +475,7 @@ fn resume(how: Reduction, running: &[f32], dst: &mut [MaybeUninit<f32>]) {
 impl<'vector> Unfilled<'vector> {
     /// Writes the reduction of `src`, of the given shape; `along` is what stays. A running value comes first.
     #[inline(always)]
-    pub(crate) fn reduced(
+    pub(crate) fn reduced<T: Arithmetic>(
         mut self,
         how: Reduction,
         along: Along,
@@ -482,11 +483,15 @@ impl<'vector> Unfilled<'vector> {
         src: &[f32],
         running: Option<&[f32]>,
     ) -> Filled<'vector> {
-        reduce(how, along, shape, src, self.memory());
-        if let Some(running) = running {
-            resume(how, running, self.memory());
+        if T::DTYPE.is_integer() {
+            integer::reduce(how, along, shape, src, running, self.memory());
+        } else {
+            reduce(how, along, shape, src, self.memory());
+            if let Some(running) = running {
+                resume(how, running, self.memory());
+            }
         }
-        // SAFETY: `reduce` writes all of its destination.
+        // SAFETY: `reduce`, in both forms, writes all of its destination.
         unsafe { self.assume_filled() }
     }
 }

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use super::{Dst, Map, Scale, bodies};
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::tile::rt;
 use crate::vector::rv;
 
@@ -65,10 +65,13 @@ impl<'tile> Unfilled<'tile> {
         }
     }
 
-    /// Writes the values of `src`, a tile of the same shape, rounded to `T`.
+    /// Writes the elements of `src`, a tile of the same shape and of `T`, converted to `U`.
     #[inline(always)]
-    pub(crate) fn rounded<T: Element>(self, src: &[f32]) -> Filled<'tile> {
-        self.mapped(src, T::bodies(bodies()).round)
+    pub(crate) fn converted<T: AnyElement, U: AnyElement>(self, src: &[f32]) -> Filled<'tile> {
+        if T::DTYPE.is_integer() || U::DTYPE.is_integer() {
+            return self.converted_integers(T::DTYPE, U::DTYPE, src);
+        }
+        self.mapped(src, U::bodies(bodies()).round)
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ pub(crate) mod check;
 use core::fmt;
 use std::time::Duration;
 
-use tile_lang::prelude::Element;
+use tile_lang::prelude::AnyElement;
 
 use crate::contract::{InstanceInfo, ParamKind, ScalarType};
 use crate::device::Device;
@@ -51,25 +51,25 @@ impl LaunchArg<'_> {
     }
 }
 
-impl<'a, T: Element> From<View<'a, T>> for LaunchArg<'a> {
+impl<'a, T: AnyElement> From<View<'a, T>> for LaunchArg<'a> {
     fn from(view: View<'a, T>) -> LaunchArg<'a> {
         LaunchArg::In(view.into())
     }
 }
 
-impl<'a, T: Element> From<&'a Tensor<T>> for LaunchArg<'a> {
+impl<'a, T: AnyElement> From<&'a Tensor<T>> for LaunchArg<'a> {
     fn from(tensor: &'a Tensor<T>) -> LaunchArg<'a> {
         tensor.view().into()
     }
 }
 
-impl<'a, T: Element> From<ViewMut<'a, T>> for LaunchArg<'a> {
+impl<'a, T: AnyElement> From<ViewMut<'a, T>> for LaunchArg<'a> {
     fn from(view: ViewMut<'a, T>) -> LaunchArg<'a> {
         LaunchArg::Out(view.into())
     }
 }
 
-impl<'a, T: Element> From<&'a mut Tensor<T>> for LaunchArg<'a> {
+impl<'a, T: AnyElement> From<&'a mut Tensor<T>> for LaunchArg<'a> {
     fn from(tensor: &'a mut Tensor<T>) -> LaunchArg<'a> {
         tensor.view_mut().into()
     }

@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use tile_lang::prelude::Element;
+use tile_lang::prelude::AnyElement;
 
 use super::layout::{LINE_BYTES, Shape, TensorLayout, row_indices};
 use super::storage::{HostBuffer, Storage};
@@ -31,12 +31,12 @@ use crate::xe_surface::LIMIT;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Tensor<T: Element> {
+pub struct Tensor<T: AnyElement> {
     layout: TensorLayout,
     storage: Storage<T>,
 }
 
-impl<T: Element> Tensor<T> {
+impl<T: AnyElement> Tensor<T> {
     /// A matrix of zeros: `rows` x `cols`, one plane.
     ///
     /// # Errors
@@ -208,7 +208,7 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-impl<T: Element> fmt::Debug for Tensor<T> {
+impl<T: AnyElement> fmt::Debug for Tensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor<{}>{:?} (pitch {})", T::DTYPE, self.shape(), self.pitch())
     }

@@ -6,30 +6,30 @@
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use tile_lang::prelude::Element;
+use tile_lang::prelude::AnyElement;
 
 use super::layout::LINE_BYTES;
 
 /// Where the elements of a tensor are kept. Device memory (OpenCL buffers, unified shared memory) becomes a
 /// further variant; every use of a storage matches on it, so the compiler lists what must then be written.
-pub(crate) enum Storage<T: Element> {
+pub(crate) enum Storage<T: AnyElement> {
     /// Memory of this process.
     Host(HostBuffer<T>),
 }
 
 /// A line-aligned, initialised array of elements.
-pub(crate) struct HostBuffer<T: Element> {
+pub(crate) struct HostBuffer<T: AnyElement> {
     first: NonNull<T>,
     len: usize,
 }
 
 // SAFETY: the buffer owns its memory exclusively, as `Box<[T]>` does, and elements are `Send + Sync`
-// (supertraits of `Element`).
-unsafe impl<T: Element> Send for HostBuffer<T> {}
+// (supertraits of `AnyElement`).
+unsafe impl<T: AnyElement> Send for HostBuffer<T> {}
 // SAFETY: as above; shared access only reads.
-unsafe impl<T: Element> Sync for HostBuffer<T> {}
+unsafe impl<T: AnyElement> Sync for HostBuffer<T> {}
 
-impl<T: Element> HostBuffer<T> {
+impl<T: AnyElement> HostBuffer<T> {
     /// Allocates `len` zero elements; `None` if there is no such memory.
     pub(crate) fn zeroed(len: usize) -> Option<HostBuffer<T>> {
         let layout = HostBuffer::<T>::layout(len)?;
@@ -49,7 +49,7 @@ impl<T: Element> HostBuffer<T> {
 
     pub(crate) fn as_slice(&self) -> &[T] {
         // SAFETY: `first` points at `len` elements that `zeroed` allocated and initialised (all-zero bits are
-        // a valid value of every `Element`: bf16, f16, f32; the trait is sealed), or at none.
+        // a valid value of every `AnyElement`: bf16, f16, f32, i32; the trait is sealed), or at none.
         unsafe { core::slice::from_raw_parts(self.first.as_ptr(), self.len) }
     }
 
@@ -59,7 +59,7 @@ impl<T: Element> HostBuffer<T> {
     }
 }
 
-impl<T: Element> Drop for HostBuffer<T> {
+impl<T: AnyElement> Drop for HostBuffer<T> {
     fn drop(&mut self) {
         let layout = HostBuffer::<T>::layout(self.len).expect("the same layout was allocated");
         if layout.size() != 0 {

@@ -8,20 +8,20 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::RangeBounds;
 
-use tile_lang::prelude::Element;
+use tile_lang::prelude::AnyElement;
 
 use super::layout::{Axis, Shape, TensorLayout, row_indices};
 use crate::contract::DType;
 use crate::error::TensorError;
 
 /// A borrowed tensor for reading: a part of a [`crate::Tensor`] or of a slice.
-pub struct View<'a, T: Element> {
+pub struct View<'a, T: AnyElement> {
     placed: Placed,
     memory: PhantomData<&'a [T]>,
 }
 
 /// A borrowed tensor for writing: a part of a [`crate::Tensor`] or of a slice.
-pub struct ViewMut<'a, T: Element> {
+pub struct ViewMut<'a, T: AnyElement> {
     placed: Placed,
     memory: PhantomData<&'a mut [T]>,
 }
@@ -57,14 +57,14 @@ pub(crate) struct Region {
     pub(crate) bytes: usize,
 }
 
-// SAFETY: a `View` is a shared borrow of `[T]`, which is `Send` because `Element: Sync`.
-unsafe impl<T: Element> Send for View<'_, T> {}
+// SAFETY: a `View` is a shared borrow of `[T]`, which is `Send` because `AnyElement: Sync`.
+unsafe impl<T: AnyElement> Send for View<'_, T> {}
 // SAFETY: as above; its methods only read.
-unsafe impl<T: Element> Sync for View<'_, T> {}
-// SAFETY: a `ViewMut` is an exclusive borrow of `[T]`, which is `Send` because `Element: Send`.
-unsafe impl<T: Element> Send for ViewMut<'_, T> {}
+unsafe impl<T: AnyElement> Sync for View<'_, T> {}
+// SAFETY: a `ViewMut` is an exclusive borrow of `[T]`, which is `Send` because `AnyElement: Send`.
+unsafe impl<T: AnyElement> Send for ViewMut<'_, T> {}
 // SAFETY: through `&ViewMut` its methods only read.
-unsafe impl<T: Element> Sync for ViewMut<'_, T> {}
+unsafe impl<T: AnyElement> Sync for ViewMut<'_, T> {}
 // SAFETY: made from a `View` only.
 unsafe impl Send for AnyView<'_> {}
 // SAFETY: made from a `View` only.
@@ -76,7 +76,7 @@ unsafe impl Sync for AnyViewMut<'_> {}
 
 impl Placed {
     /// Places a layout at the start of `len` elements at `base`.
-    fn new<T: Element>(base: *mut T, len: usize, layout: TensorLayout) -> Result<Placed, TensorError> {
+    fn new<T: AnyElement>(base: *mut T, len: usize, layout: TensorLayout) -> Result<Placed, TensorError> {
         let needed = layout.span();
         if needed > len {
             let (shape, pitch) = (layout.shape(), layout.pitch());
@@ -113,7 +113,7 @@ impl Placed {
     ///
     /// # Safety
     /// `T` is the element type, and nobody writes to the row during `'a`.
-    unsafe fn row<'a, T: Element>(&self, batch: usize, depth: usize, row: usize) -> Option<&'a [T]> {
+    unsafe fn row<'a, T: AnyElement>(&self, batch: usize, depth: usize, row: usize) -> Option<&'a [T]> {
         let offset = self.layout.row_offset(batch, depth, row)?;
         let cols = self.layout.shape()[3];
         // SAFETY: `row_offset` checked the indices and `Placed::new` checked that the span fits the region, so
@@ -175,7 +175,7 @@ macro_rules! common_methods {
     };
 }
 
-impl<'a, T: Element> View<'a, T> {
+impl<'a, T: AnyElement> View<'a, T> {
     common_methods!(View);
 
     /// A matrix over a slice, row by row.
@@ -247,7 +247,7 @@ impl<'a, T: Element> View<'a, T> {
     }
 }
 
-impl<'a, T: Element> ViewMut<'a, T> {
+impl<'a, T: AnyElement> ViewMut<'a, T> {
     common_methods!(ViewMut);
 
     /// A matrix over a slice, row by row.
@@ -341,39 +341,39 @@ fn exact(shape: Shape, element_bytes: usize, given: usize) -> Result<TensorLayou
     }
 }
 
-impl<T: Element> Clone for View<'_, T> {
+impl<T: AnyElement> Clone for View<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: Element> Copy for View<'_, T> {}
+impl<T: AnyElement> Copy for View<'_, T> {}
 
-impl<T: Element> fmt::Debug for View<'_, T> {
+impl<T: AnyElement> fmt::Debug for View<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.placed.describe("View", f)
     }
 }
 
-impl<T: Element> fmt::Debug for ViewMut<'_, T> {
+impl<T: AnyElement> fmt::Debug for ViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.placed.describe("ViewMut", f)
     }
 }
 
-impl<'a, T: Element> From<&'a super::Tensor<T>> for View<'a, T> {
+impl<'a, T: AnyElement> From<&'a super::Tensor<T>> for View<'a, T> {
     fn from(tensor: &'a super::Tensor<T>) -> View<'a, T> {
         tensor.view()
     }
 }
 
-impl<'a, T: Element> From<&'a mut super::Tensor<T>> for ViewMut<'a, T> {
+impl<'a, T: AnyElement> From<&'a mut super::Tensor<T>> for ViewMut<'a, T> {
     fn from(tensor: &'a mut super::Tensor<T>) -> ViewMut<'a, T> {
         tensor.view_mut()
     }
 }
 
-impl<'a, T: Element> From<ViewMut<'a, T>> for View<'a, T> {
+impl<'a, T: AnyElement> From<ViewMut<'a, T>> for View<'a, T> {
     fn from(view: ViewMut<'a, T>) -> View<'a, T> {
         View { placed: view.placed, memory: PhantomData }
     }
@@ -450,13 +450,13 @@ impl Region {
     }
 }
 
-impl<'a, T: Element> From<View<'a, T>> for AnyView<'a> {
+impl<'a, T: AnyElement> From<View<'a, T>> for AnyView<'a> {
     fn from(view: View<'a, T>) -> AnyView<'a> {
         AnyView { placed: view.placed, memory: PhantomData }
     }
 }
 
-impl<'a, T: Element> From<ViewMut<'a, T>> for AnyViewMut<'a> {
+impl<'a, T: AnyElement> From<ViewMut<'a, T>> for AnyViewMut<'a> {
     fn from(view: ViewMut<'a, T>) -> AnyViewMut<'a> {
         AnyViewMut { placed: view.placed, memory: PhantomData }
     }

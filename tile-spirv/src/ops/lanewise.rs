@@ -166,7 +166,7 @@ impl Lowering<'_> {
             let value = e.pure_with(Inst::CompositeExtract, float, &[chunk], &[component]);
             e.pure(Inst::Bitcast, U32, &[value])
         } else {
-            let bits = e.ty(Ty::Int(16));
+            let bits = e.ty(Ty::Int(8 * surface.esz));
             e.pure_with(Inst::CompositeExtract, bits, &[chunk], &[component])
         };
         let access = [Operand::MemoryAccess(MemoryAccess::ALIGNED), Operand::LiteralBit32(surface.esz)];

@@ -6,7 +6,7 @@
 //! have the bits of the host. *Not here*: what an op computes (`tile_ir::map`), masks (`mask`).
 
 use rspirv::dr::Operand;
-use rspirv::spirv::{Capability, Op as Inst, OpenclStd100Op as Std, Scope};
+use rspirv::spirv::{Capability, Decoration, Op as Inst, OpenclStd100Op as Std, Scope};
 use tile_ir::ir::{Op, ValueId};
 use tile_ir::map::{self, MapBinary, MapUnary, Math};
 use tile_ir::types::{Along, DType, Role, TileType, Type};
@@ -58,6 +58,32 @@ impl<'e> Emitted<'e> {
             return self.e.opencl_once(op as u32, self.ty, operands);
         }
         self.e.opencl(op as u32, self.ty, operands)
+    }
+}
+
+/// What a value of elements in the type they compute in is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A chunk of a tile.
+    Chunk,
+    /// A register of a vector.
+    Register,
+}
+
+impl Form {
+    /// The SPIR-V type of such a value of elements of a type.
+    fn ty(self, dtype: DType) -> Ty {
+        match self {
+            Form::Chunk => Layout::wide_chunk(dtype),
+            Form::Register => Layout::register(dtype),
+        }
+    }
+
+    fn emitted(self, e: &mut Emit) -> Emitted<'_> {
+        match self {
+            Form::Chunk => Emitted::chunks(e),
+            Form::Register => Emitted::registers(e),
+        }
     }
 }
 
@@ -147,6 +173,53 @@ impl Lowering<'_> {
         }
     }
 
+    /// Computes a unary op on elements of a type, in the type they compute in.
+    pub(crate) fn unary_of(&mut self, form: Form, dtype: DType, what: MapUnary, x: Id) -> Id {
+        if !dtype.is_integer() {
+            return map::unary(&mut form.emitted(&mut self.e), what, x);
+        }
+        let ty = form.ty(dtype);
+        match what {
+            // The least i32 has no absolute value; what wraps around is itself.
+            MapUnary::Abs => self.e.opencl(Std::s_abs as u32, ty, &[x]),
+            // The verifier admits `abs` and `neg` only.
+            MapUnary::Neg
+            | MapUnary::Relu
+            | MapUnary::Exp2
+            | MapUnary::Exp
+            | MapUnary::Log2
+            | MapUnary::Log
+            | MapUnary::Sqrt
+            | MapUnary::Rsqrt
+            | MapUnary::Recip
+            | MapUnary::Sigmoid
+            | MapUnary::Silu
+            | MapUnary::Tanh
+            | MapUnary::Gelu => {
+                let ty = self.e.ty(ty);
+                self.e.value(Inst::SNegate, ty, vec![Operand::IdRef(x)])
+            }
+        }
+    }
+
+    /// Computes a binary op on elements of a type, in the type they compute in.
+    pub(crate) fn binary_of(&mut self, form: Form, dtype: DType, what: MapBinary, x: Id, y: Id) -> Id {
+        if !dtype.is_integer() {
+            return map::binary(&mut form.emitted(&mut self.e), what, x, y);
+        }
+        let ty = form.ty(dtype);
+        let inst = match what {
+            MapBinary::Add => Inst::IAdd,
+            MapBinary::Sub => Inst::ISub,
+            MapBinary::Min => return self.e.opencl(Std::s_min as u32, ty, &[x, y]),
+            MapBinary::Max => return self.e.opencl(Std::s_max as u32, ty, &[x, y]),
+            // The verifier refuses the division of integers.
+            MapBinary::Mul | MapBinary::Div => Inst::IMul,
+        };
+        let ty = self.e.ty(ty);
+        self.e.value(inst, ty, [x, y].map(Operand::IdRef).to_vec())
+    }
+
     /// Eight copies of a value that every lane has.
     pub(crate) fn splat(&mut self, ty: Ty, value: Id) -> Id {
         self.e.pure(Inst::CompositeConstruct, ty, &[value; 8])
@@ -162,7 +235,7 @@ impl Lowering<'_> {
                 Value::Tile(vec![chunk; Layout::of(tile).count()])
             }
             Type::Vector(v) => {
-                let register = self.rounded(v.dtype, LANE, number);
+                let register = self.rounded(v.dtype, Layout::register(v.dtype), number);
                 Value::Vector(vec![register; Layout::registers(v)])
             }
             Type::Scalar(_) => return Err(LowerError::Malformed("a fill makes a tile or vector")),
@@ -174,7 +247,7 @@ impl Lowering<'_> {
     /// A chunk of a tile all of whose elements are a number.
     pub(crate) fn filled_chunk(&mut self, tile: TileType, number: Id) -> Id {
         let chunk = Layout::of(tile).chunk();
-        if tile.dtype == DType::F32 {
+        if tile.dtype == tile.dtype.wide() {
             return self.splat(chunk, number);
         }
         let bits = self.narrowed(tile.dtype, LANE, number);
@@ -204,7 +277,7 @@ impl Lowering<'_> {
                 let mut out = vec![];
                 for chunk in chunks {
                     let x = self.widened(tile.dtype, CHUNK, chunk);
-                    let y = map::unary(&mut Emitted::chunks(&mut self.e), what, x);
+                    let y = self.unary_of(Form::Chunk, tile.dtype, what, x);
                     out.push(self.narrowed(tile.dtype, CHUNK, y));
                 }
                 Value::Tile(out)
@@ -213,7 +286,7 @@ impl Lowering<'_> {
                 let registers = self.vector(value)?;
                 let mut out = vec![];
                 for x in registers {
-                    let y = map::unary(&mut Emitted::registers(&mut self.e), what, x);
+                    let y = self.unary_of(Form::Register, v.dtype, what, x);
                     out.push(self.rounded(v.dtype, LANE, y));
                 }
                 Value::Vector(out)
@@ -245,7 +318,7 @@ impl Lowering<'_> {
                         let at = layout.index(down, across);
                         let x = self.widened(tile.dtype, CHUNK, left[at]);
                         let y = right.at(layout, down, across);
-                        let z = map::binary(&mut Emitted::chunks(&mut self.e), what, x, y);
+                        let z = self.binary_of(Form::Chunk, tile.dtype, what, x, y);
                         out[at] = self.narrowed(tile.dtype, CHUNK, z);
                     }
                 }
@@ -264,7 +337,7 @@ impl Lowering<'_> {
                 };
                 let mut out = vec![];
                 for (x, y) in left.into_iter().zip(right) {
-                    let z = map::binary(&mut Emitted::registers(&mut self.e), what, x, y);
+                    let z = self.binary_of(Form::Register, v.dtype, what, x, y);
                     out.push(self.rounded(v.dtype, LANE, z));
                 }
                 Value::Vector(out)
@@ -294,7 +367,7 @@ impl Lowering<'_> {
             Type::Scalar(_) => {
                 let number = self.scalar(rhs)?;
                 let (number, what) = divisor(Emitted::scalars(&mut self.e), number, what);
-                Ok((Right::All(self.splat(CHUNK, number)), what))
+                Ok((Right::All(self.splat(Layout::wide_chunk(tile.dtype), number)), what))
             }
             Type::Vector(v) => {
                 let mut left = what;
@@ -305,10 +378,12 @@ impl Lowering<'_> {
                     left = rest;
                 }
                 let right = match v.along {
-                    Along::Cols => Right::Across(registers.iter().map(|&r| self.spread(&[r; 8])).collect()),
+                    Along::Cols => {
+                        Right::Across(registers.iter().map(|&r| self.spread(v.dtype, &[r; 8])).collect())
+                    }
                     Along::Rows => {
                         let blocks = Layout::of(tile).down();
-                        Right::Down((0..blocks).map(|down| self.rows_of(&registers, down)).collect())
+                        Right::Down((0..blocks).map(|down| self.rows_of(v.dtype, &registers, down)).collect())
                     }
                 };
                 Ok((right, left))
@@ -317,17 +392,17 @@ impl Lowering<'_> {
     }
 
     /// A chunk of eight values where the emission stands.
-    fn spread(&mut self, parts: &[Id]) -> Id {
-        let ty = self.e.ty(CHUNK);
+    fn spread(&mut self, dtype: DType, parts: &[Id]) -> Id {
+        let ty = self.e.ty(Layout::wide_chunk(dtype));
         self.e.value(Inst::CompositeConstruct, ty, parts.iter().map(|&p| Operand::IdRef(p)).collect())
     }
 
     /// The elements of a vector along rows that belong to a block of eight rows, each in every lane. A constant lane costs
     /// no instruction (xe_facts 5).
-    fn rows_of(&mut self, registers: &[Id], down: u32) -> Id {
+    fn rows_of(&mut self, dtype: DType, registers: &[Id], down: u32) -> Id {
         self.e.need(Capability::Groups);
         let scope = self.e.u32(Scope::Subgroup as u32);
-        let ty = self.e.ty(LANE);
+        let ty = self.e.ty(Layout::register(dtype));
         let parts: Vec<Id> = (8 * down..8 * down + 8)
             .map(|row| {
                 let lane = self.e.u32(row % LANES);
@@ -339,14 +414,14 @@ impl Lowering<'_> {
                 self.e.value(Inst::GroupBroadcast, ty, operands)
             })
             .collect();
-        self.spread(&parts)
+        self.spread(dtype, &parts)
     }
 
-    /// Elements as f32, exactly. `shape` is that of the f32 value.
+    /// Elements in the type they compute in, exactly. `shape` is that of a f32 value.
     pub(crate) fn widened(&mut self, from: DType, shape: Ty, bits: Id) -> Id {
         let e = &mut self.e;
         match from {
-            DType::F32 => bits,
+            DType::F32 | DType::I32 => bits,
             DType::Bf16 => {
                 e.need(Capability::BFloat16ConversionINTEL);
                 let ty = e.ty(shape);
@@ -360,11 +435,36 @@ impl Lowering<'_> {
         }
     }
 
-    /// f32 values rounded to a type, as its bits. `shape` is that of the f32 value.
+    /// Elements of one type in the type they compute in, as elements of another in the type those compute in: exact
+    /// between floats, nearest even from integers, nearest even and saturating to them. `shape` is that of f32 values.
+    pub(crate) fn across(&mut self, shape: Ty, from: DType, to: DType, value: Id) -> Id {
+        let ints = if shape == CHUNK { Ty::Int8(32) } else { Ty::Int(32) };
+        match (from.is_integer(), to.is_integer()) {
+            (false, false) | (true, true) => value,
+            (true, false) => {
+                let ty = self.e.ty(shape);
+                self.e.value(Inst::ConvertSToF, ty, vec![Operand::IdRef(value)])
+            }
+            (false, true) => {
+                let rounded = self.e.opencl(Std::rint as u32, shape, &[value]);
+                let (ty, bools) =
+                    (self.e.ty(ints), self.e.ty(if shape == CHUNK { Ty::Bool8 } else { Ty::Bool }));
+                let id = self.e.value(Inst::ConvertFToS, ty, vec![Operand::IdRef(rounded)]);
+                self.e.decorate_once(id, Decoration::SaturatedConversion);
+                // NaN gives 0, which the decoration alone leaves open.
+                let number =
+                    self.e.value(Inst::FOrdEqual, bools, [value, value].map(Operand::IdRef).to_vec());
+                let zero = self.e.null(ints);
+                self.e.value(Inst::Select, ty, [number, id, zero].map(Operand::IdRef).to_vec())
+            }
+        }
+    }
+
+    /// Values, of the type that a type computes in, rounded to it, as its bits. `shape` is that of the f32 value.
     pub(crate) fn narrowed(&mut self, to: DType, shape: Ty, value: Id) -> Id {
         let e = &mut self.e;
         match to {
-            DType::F32 => value,
+            DType::F32 | DType::I32 => value,
             DType::Bf16 => {
                 e.need(Capability::BFloat16ConversionINTEL);
                 let ty = e.ty(words(shape));
@@ -380,7 +480,7 @@ impl Lowering<'_> {
 
     /// f32 values rounded to a type, still as f32: what a 16-bit vector holds.
     pub(crate) fn rounded(&mut self, to: DType, shape: Ty, value: Id) -> Id {
-        if to == DType::F32 {
+        if to == to.wide() {
             return value;
         }
         let bits = self.narrowed(to, shape, value);

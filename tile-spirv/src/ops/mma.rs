@@ -101,6 +101,7 @@ impl Lowering<'_> {
         }
         // Every 16-bit value is an f32, so going through it rounds once.
         let wide = self.widened(from, CHUNK, chunk);
+        let wide = self.across(CHUNK, from, to, wide);
         self.narrowed(to, CHUNK, wide)
     }
 

@@ -7,14 +7,13 @@
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op as Inst};
 use tile_ir::ir::{Op, Reduction, ValueId};
-use tile_ir::map;
 use tile_ir::types::{Along, DType};
 
 use crate::LowerError;
 use crate::control::{Lowering, Value};
 use crate::lanes::{LANES, Layout};
 use crate::module::{Id, Ty};
-use crate::ops::map::{CHUNK, Emitted, LANE};
+use crate::ops::map::{CHUNK, Form};
 
 impl Lowering<'_> {
     /// `row_max`, `col_sum`, …
@@ -36,16 +35,15 @@ impl Lowering<'_> {
         };
         if let Some(running) = running {
             for (register, before) in out.iter_mut().zip(self.vector(running)?) {
-                let mut m = Emitted::registers(&mut self.e);
-                *register = map::binary(&mut m, how.combiner(), before, *register);
+                *register = self.binary_of(Form::Register, ty.dtype, how.combiner(), before, *register);
             }
         }
         self.set(result, Value::Vector(out));
         Ok(())
     }
 
-    fn component(&mut self, chunk: Id, i: u32) -> Id {
-        let ty = self.e.ty(LANE);
+    fn component(&mut self, dtype: DType, chunk: Id, i: u32) -> Id {
+        let ty = self.e.ty(Layout::register(dtype));
         self.e.value(Inst::CompositeExtract, ty, vec![Operand::IdRef(chunk), Operand::LiteralBit32(i)])
     }
 
@@ -57,10 +55,9 @@ impl Lowering<'_> {
             for down in 0..layout.down() {
                 let chunk = self.widened(dtype, CHUNK, chunks[layout.index(down, across)]);
                 for i in 0..8 {
-                    let next = self.component(chunk, i);
-                    let mut m = Emitted::registers(&mut self.e);
+                    let next = self.component(dtype, chunk, i);
                     so_far = Some(match so_far {
-                        Some(before) => map::binary(&mut m, how.combiner(), before, next),
+                        Some(before) => self.binary_of(Form::Register, dtype, how.combiner(), before, next),
                         None => next,
                     });
                 }
@@ -77,11 +74,11 @@ impl Lowering<'_> {
             let mut sum = self.widened(dtype, CHUNK, chunks[layout.index(down, 0)]);
             for across in 1..layout.across() {
                 let next = self.widened(dtype, CHUNK, chunks[layout.index(down, across)]);
-                sum = map::binary(&mut Emitted::chunks(&mut self.e), how.combiner(), sum, next);
+                sum = self.binary_of(Form::Chunk, dtype, how.combiner(), sum, next);
             }
-            rows.extend((0..8).map(|i| self.component(sum, i)));
+            rows.extend((0..8).map(|i| self.component(dtype, sum, i)));
         }
-        rows.chunks(LANES as usize).map(|rows| self.reduce_lanes(how, rows)).collect()
+        rows.chunks(LANES as usize).map(|rows| self.reduce_lanes(how, dtype, rows)).collect()
     }
 
     /// Combines the lanes of 8 or 16 registers; lane `r` of the result has the value of register `r`.
@@ -90,15 +87,15 @@ impl Lowering<'_> {
     /// Measured with Intel's compiler on pvc and bmg: 91 instructions for 16 rows and 56 for 8. A group instruction per
     /// row, whose uniform results lanes then select, took 166 and 85 (the compiler did not join them into one tree),
     /// promises less about NaN, and does not exist for products before SPIR-V 1.3.
-    fn reduce_lanes(&mut self, how: Reduction, rows: &[Id]) -> Id {
+    fn reduce_lanes(&mut self, how: Reduction, dtype: DType, rows: &[Id]) -> Id {
         let eight = rows.len() < LANES as usize;
         let mut rows = rows.to_vec();
         let mut distance = LANES / 2;
         while distance > 0 {
             let half = rows.len() / 2;
             rows = match half {
-                0 => rows.iter().map(|&row| self.fold(how, row, row, distance)).collect(),
-                _ => (0..half).map(|i| self.fold(how, rows[i], rows[i + half], distance)).collect(),
+                0 => rows.iter().map(|&row| self.fold(how, dtype, [row, row], distance)).collect(),
+                _ => (0..half).map(|i| self.fold(how, dtype, [rows[i], rows[i + half]], distance)).collect(),
             };
             distance /= 2;
         }
@@ -110,11 +107,11 @@ impl Lowering<'_> {
         let lane = self.lane();
         let from = self.e.mul_u32(lane, 2);
         let from = self.e.and_u32(from, LANES - 1);
-        self.shuffled(Inst::SubgroupShuffleINTEL, all, from)
+        self.shuffled(Inst::SubgroupShuffleINTEL, dtype, all, from)
     }
 
     /// Combines each lane with the one at a distance: of `a` where the lane's number lacks that bit, of `b` where it has it.
-    fn fold(&mut self, how: Reduction, a: Id, b: Id, distance: u32) -> Id {
+    fn fold(&mut self, how: Reduction, dtype: DType, [a, b]: [Id; 2], distance: u32) -> Id {
         let (mine, other) = if a == b {
             (a, a)
         } else {
@@ -122,19 +119,19 @@ impl Lowering<'_> {
             let bits = self.e.and_u32(lane, distance);
             let zero = self.e.u32(0);
             let has = self.e.pure(Inst::INotEqual, Ty::Bool, &[bits, zero]);
-            let ty = self.e.ty(LANE);
+            let ty = self.e.ty(Layout::register(dtype));
             let mut pick =
                 |yes, no| self.e.value(Inst::Select, ty, [has, yes, no].map(Operand::IdRef).to_vec());
             (pick(b, a), pick(a, b))
         };
         let by = self.e.u32(distance);
-        let there = self.shuffled(Inst::SubgroupShuffleXorINTEL, other, by);
-        map::binary(&mut Emitted::registers(&mut self.e), how.combiner(), mine, there)
+        let there = self.shuffled(Inst::SubgroupShuffleXorINTEL, dtype, other, by);
+        self.binary_of(Form::Register, dtype, how.combiner(), mine, there)
     }
 
-    fn shuffled(&mut self, inst: Inst, value: Id, by: Id) -> Id {
+    fn shuffled(&mut self, inst: Inst, dtype: DType, value: Id, by: Id) -> Id {
         self.e.need(Capability::SubgroupShuffleINTEL);
-        let ty = self.e.ty(LANE);
+        let ty = self.e.ty(Layout::register(dtype));
         self.e.value(inst, ty, [value, by].map(Operand::IdRef).to_vec())
     }
 }

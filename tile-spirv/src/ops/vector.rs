@@ -34,7 +34,7 @@ impl Lowering<'_> {
 
     /// `zeros` of a vector. Not the null constant: a loop is not worth a first run of its own for it.
     pub(crate) fn lower_zeros_vector(&mut self, result: ValueId, ty: VectorType) {
-        let zero = self.e.int(LANE, 0);
+        let zero = self.e.int(Layout::register(ty.dtype), 0);
         self.set(result, Value::Vector(vec![zero; Layout::registers(ty)]));
     }
 
@@ -43,7 +43,10 @@ impl Lowering<'_> {
         let (of, to) = (self.vector_type(from)?.dtype, self.vector_type(result)?.dtype);
         let mut registers = self.vector(from)?;
         if of != to {
-            registers.iter_mut().for_each(|r| *r = self.rounded(to, LANE, *r));
+            for r in &mut registers {
+                let wide = self.across(LANE, of, to, *r);
+                *r = self.rounded(to, LANE, wide);
+            }
         }
         self.set(result, Value::Vector(registers));
         Ok(())
@@ -85,12 +88,13 @@ impl Lowering<'_> {
         let has_columns = self.e.compare(Inst::UGreaterThan, surface.cols, none);
         let any = self.e.both_true(has_row, has_columns);
         let count = Layout::registers(ty);
-        let zeros = vec![self.e.int(LANE, 0); count];
+        let shape = Layout::register(ty.dtype);
+        let zeros = vec![self.e.int(shape, 0); count];
         let lane = self.lane();
         let registers = self
             .branch(
                 any,
-                &vec![LANE; count],
+                &vec![shape; count],
                 |s| {
                     let one = s.e.u32(1);
                     let last = s.e.sub(U32, surface.cols, one);
@@ -102,8 +106,8 @@ impl Lowering<'_> {
                         // A lane outside reads the last column instead, so that all lanes read together.
                         let column = s.e.min(U32, column, last);
                         let value = s.read(surface, ty.dtype, row, column);
-                        let zero = s.e.int(LANE, 0);
-                        out.push(s.e.select(LANE, inside, value, zero));
+                        let zero = s.e.int(shape, 0);
+                        out.push(s.e.select(shape, inside, value, zero));
                     }
                     Ok(Some(out))
                 },
@@ -129,11 +133,12 @@ impl Lowering<'_> {
         let has_row = self.e.compare(Inst::ULessThan, row, surface.rows);
         let has_column = self.e.compare(Inst::ULessThan, col, surface.cols);
         let inside = self.e.both_true(has_row, has_column);
-        let zero = self.e.int(LANE, 0);
+        let shape = Layout::register(dtype);
+        let zero = self.e.int(shape, 0);
         let ids = self
             .branch(
                 inside,
-                &[LANE],
+                &[shape],
                 |s| Ok(Some(vec![s.read(surface, dtype, row, col)])),
                 |_| Ok(Some(vec![zero])),
             )?
@@ -142,7 +147,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Reads an element, which must lie in the plane, as f32.
+    /// Reads an element, which must lie in the plane, in the type it computes in.
     fn read(&mut self, surface: Surface, dtype: DType, row: Id, col: Id) -> Id {
         let address = self.address(surface, row, col);
         let from = self.pointer_to(surface, address);
@@ -155,6 +160,7 @@ impl Lowering<'_> {
         let bits = self.e.value(Inst::Load, ty, operands);
         match dtype {
             DType::F32 => self.e.pure(Inst::Bitcast, LANE, &[bits]),
+            DType::I32 => bits,
             DType::Bf16 | DType::F16 => self.widened(dtype, LANE, bits),
         }
     }

@@ -189,7 +189,7 @@ fn memory_samples(out: &mut Vec<Sample>) {
             add(op, format!("{dtype}_32x32"), s.b.finish());
         }
     }
-    for dtype in DType::ALL.iter().copied() {
+    for dtype in DType::FLOATS.iter().copied() {
         let mut s = Small::new(dtype, dtype);
         let zeros = s.b.one(OpKind::Zeros, tile(dtype, 8, 16, Role::Row));
         add("store", format!("{dtype}_8x16"), s.store(zeros));
@@ -218,8 +218,8 @@ fn tile_samples(out: &mut Vec<Sample>) {
         let r = s.b.one(OpKind::Mma { acc: zeros, a: x, b: y }, acc);
         add("mma", format!("{dtype}_16x32x16"), s.store(r));
     }
-    for &from in DType::ALL {
-        for &to in DType::ALL {
+    for &from in DType::FLOATS {
+        for &to in DType::FLOATS {
             let mut s = Small::new(to, from);
             let at = s.at(Unit::Tiles, 0, 0);
             let x = s.b.load(s.a, at, LoadForm::Plain, tile(from, 8, 16, Role::Row));
@@ -373,12 +373,72 @@ fn vector_samples(out: &mut Vec<Sample>) {
         let x = s.b.map(MapBinary::Add, x, v);
         add("load_vec", format!("{dtype}_{len}"), s.store(x));
     }
-    for &dtype in DType::ALL {
+    for &dtype in DType::FLOATS {
         let mut s = Small::new(DType::F32, dtype);
         let at = s.at(Unit::Elements, 1, 2);
         let v = s.b.one(OpKind::LoadScalar { global: s.a, at }, F32);
         let x = s.b.one(OpKind::Fill { value: v }, tile(DType::F32, 8, 16, Role::Row));
         add("load_scalar", dtype.to_string(), s.store(x));
+    }
+}
+
+/// Ops on i32: those that compute, reductions, masks, loads, conversions.
+fn integer_samples(out: &mut Vec<Sample>) {
+    let int = DType::I32;
+    let ints = |rows, cols| tile(int, rows, cols, Role::Row);
+    let mut add = |op, variant: String, shown, kernel| out.push(Sample { op, variant, shown, kernel });
+    let filled = |rows, cols| {
+        let mut s = Small::new(int, int);
+        let value = s.b.scalar("x", ScalarType::I32);
+        let x = s.b.one(OpKind::Fill { value }, ints(rows, cols));
+        (s, x, value)
+    };
+    let (s, x, _) = filled(8, 16);
+    add("fill", "tile_i32_8x16".into(), Shown::Stored, s.store(x));
+    for &op in MapUnary::ALL.iter().filter(|op| op.takes_integers()) {
+        let (mut s, x, _) = filled(8, 16);
+        let y = s.b.unary(op, x);
+        add(op.name(), "tile_i32_8x16".into(), Shown::Stored, s.store(y));
+    }
+    for &op in MapBinary::ALL.iter().filter(|op| op.takes_integers()) {
+        let (mut s, x, value) = filled(8, 16);
+        let y = s.b.map(op, x, value);
+        add(op.name(), "tile_i32_8x16".into(), Shown::Stored, s.store(y));
+    }
+    for &how in Reduction::ALL {
+        for along in [Along::Rows, Along::Cols] {
+            let (mut s, x, _) = filled(8, 32);
+            let len = if along == Along::Rows { 8 } else { 32 };
+            let kind = OpKind::Reduce { how, along, tile: x, running: None };
+            let name = kind.name();
+            let v = s.b.one(kind, vector(int, len, along));
+            let y = s.b.map(MapBinary::Add, x, v);
+            add(name, "i32_8x32".into(), Shown::Stored, s.store(y));
+        }
+    }
+    let (mut s, x, fill) = filled(8, 32);
+    let (row_start, col_start) = (s.b.scalar("a", ScalarType::U32), s.b.scalar("b", ScalarType::U32));
+    let y = s.b.one(OpKind::Triangle { tile: x, lower: true, row_start, col_start, fill }, ints(8, 32));
+    add("tril", "i32_8x32".into(), Shown::Stored, s.store(y));
+    let mut s = Small::new(int, int);
+    let at = s.at(Unit::Tiles, 1, 2);
+    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(int, 32, Along::Cols));
+    let x = s.b.one(OpKind::Zeros, ints(8, 32));
+    let x = s.b.map(MapBinary::Add, x, v);
+    add("load_vec", "i32_32".into(), Shown::Body, s.store(x));
+    let mut s = Small::new(int, int);
+    let at = s.at(Unit::Elements, 1, 2);
+    let value = s.b.one(OpKind::LoadScalar { global: s.a, at }, Type::Scalar(ScalarType::I32));
+    let x = s.b.one(OpKind::Fill { value }, ints(8, 16));
+    add("load_scalar", "i32".into(), Shown::Body, s.store(x));
+    for &float in DType::FLOATS {
+        for (from, to) in [(int, float), (float, int)] {
+            let mut s = Small::new(to, from);
+            let at = s.at(Unit::Tiles, 0, 0);
+            let x = s.b.load(s.a, at, LoadForm::Plain, tile(from, 8, 16, Role::Row));
+            let y = s.b.one(OpKind::Convert { tile: x }, tile(to, 8, 16, Role::Row));
+            add("to", format!("{from}_{to}"), Shown::Stored, s.store(y));
+        }
     }
 }
 
@@ -430,6 +490,7 @@ pub fn rich_samples() -> Vec<Sample> {
     reduce_samples(&mut out);
     vector_samples(&mut out);
     exit_samples(&mut out);
+    integer_samples(&mut out);
     out
 }
 

@@ -44,6 +44,7 @@ pub fn to_bits(dtype: DType, v: f32) -> u32 {
         DType::Bf16 => bf16::from_f32(v).to_bits().into(),
         DType::F16 => f16::from_f32(v).to_bits().into(),
         DType::F32 => v.to_bits(),
+        DType::I32 => v as i32 as u32,
     }
 }
 
@@ -52,6 +53,8 @@ pub fn from_bits(dtype: DType, v: u32) -> f32 {
         DType::Bf16 => bf16::from_bits(v as u16).to_f32(),
         DType::F16 => f16::from_bits(v as u16).to_f32(),
         DType::F32 => f32::from_bits(v),
+        // Exact for the small integers that tests of several types use.
+        DType::I32 => v as i32 as f32,
     }
 }
 
@@ -68,6 +71,19 @@ impl Tensor {
         shape: Shape,
         f: Option<&dyn Fn(u32, u32, u32) -> f32>,
     ) -> Tensor {
+        match f {
+            None => Tensor::map_bits(memory, dtype, shape, None),
+            Some(f) => Tensor::map_bits(memory, dtype, shape, Some(&|p, r, c| to_bits(dtype, f(p, r, c)))),
+        }
+    }
+
+    /// Maps a tensor by the bits of its elements.
+    pub fn map_bits(
+        memory: &mut Memory,
+        dtype: DType,
+        shape: Shape,
+        f: Option<&dyn Fn(u32, u32, u32) -> u32>,
+    ) -> Tensor {
         let esz = dtype.size_bytes();
         let width = ((shape.x0 + shape.cols) * esz).next_multiple_of(16).max(64);
         let pitch = width / esz + shape.extra_pitch;
@@ -80,7 +96,7 @@ impl Tensor {
                 for row in 0..shape.rows {
                     for col in 0..shape.cols {
                         let at = t.offset(plane, row, col);
-                        let v = to_bits(dtype, f(plane, row, col)).to_le_bytes();
+                        let v = f(plane, row, col).to_le_bytes();
                         bytes[at..at + esz as usize].copy_from_slice(&v[..esz as usize]);
                     }
                 }
@@ -120,6 +136,11 @@ impl Tensor {
 
     /// Reads the elements, plane by plane, and checks that nothing around them changed.
     pub fn read(&self, memory: &Memory) -> Vec<f32> {
+        self.read_bits(memory).into_iter().map(|bits| from_bits(self.dtype, bits)).collect()
+    }
+
+    /// Reads the bits of the elements, as [`Tensor::read`] does.
+    pub fn read_bits(&self, memory: &Memory) -> Vec<u32> {
         let esz = self.dtype.size_bytes() as usize;
         let mut bytes = memory.bytes(self.address).to_vec();
         let mut out = vec![];
@@ -129,7 +150,7 @@ impl Tensor {
                     let at = self.offset(plane, row, col);
                     let mut word = [0; 4];
                     word[..esz].copy_from_slice(&bytes[at..at + esz]);
-                    out.push(from_bits(self.dtype, u32::from_le_bytes(word)));
+                    out.push(u32::from_le_bytes(word));
                     bytes[at..at + esz].fill(0xFF);
                 }
             }

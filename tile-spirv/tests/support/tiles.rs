@@ -5,6 +5,7 @@ use crate::support::{Build, U32, tile, vector};
 use crate::tensor::{Ready, Shape, Tensor, launch};
 use tile_ir::ir::{Access, Coord, LoadForm, OpKind, Order, ParamId, Unit, ValueId};
 use tile_ir::map::MapBinary;
+use tile_ir::scalar::Const;
 use tile_ir::types::{Along, DType, Role, ScalarType, Type};
 use tile_sim::{Arg, Memory};
 
@@ -58,13 +59,18 @@ impl OneTile {
         self.b.one(OpKind::LoadVector { global, at: self.at }, vector(dtype, len, along))
     }
 
-    /// An f32 tile that shows a vector: every row, or column, is the vector.
+    /// A tile of f32, or of i32, that shows a vector: every row, or column, is the vector.
     pub fn shown(&mut self, of: ValueId) -> ValueId {
         let v = self.b.kernel.ty(of).vector().expect("a vector is shown");
-        let wide = self.b.convert(of, vector(DType::F32, v.len, v.along));
-        let ty = tile(DType::F32, self.size.0, self.size.1, Role::Row);
+        let dtype = v.dtype.wide();
+        let wide = self.b.convert(of, vector(dtype, v.len, v.along));
+        let ty = tile(dtype, self.size.0, self.size.1, Role::Row);
         // Minus 0 is neutral for every sum.
-        let zero = self.b.f32(-0.0);
+        let zero = if dtype.is_integer() {
+            self.b.one(OpKind::Const(Const::I32(0)), Type::Scalar(ScalarType::I32))
+        } else {
+            self.b.f32(-0.0)
+        };
         let zeros = self.b.one(OpKind::Fill { value: zero }, ty);
         self.b.map(MapBinary::Add, zeros, wide)
     }
@@ -72,11 +78,12 @@ impl OneTile {
     /// Ends the kernel with its tile.
     pub fn finish(mut self, value: ValueId) -> Ran {
         let value = match self.b.kernel.ty(value) {
-            Type::Tile(t) if t.role == Role::Acc && t.dtype != DType::F32 => panic!("accumulators are f32"),
+            Type::Tile(t) if t.role == Role::Acc && !t.dtype.accumulates() => panic!("accumulators are wide"),
             Type::Tile(_) => value,
             Type::Vector(_) => self.shown(value),
-            Type::Scalar(_) => {
-                let ty = tile(DType::F32, self.size.0, self.size.1, Role::Row);
+            Type::Scalar(s) => {
+                let dtype = if s == ScalarType::I32 { DType::I32 } else { DType::F32 };
+                let ty = tile(dtype, self.size.0, self.size.1, Role::Row);
                 self.b.one(OpKind::Fill { value }, ty)
             }
         };
@@ -95,6 +102,9 @@ impl OneTile {
 
 /// What an input holds: its shape and elements.
 pub type Source<'a> = (Shape, &'a dyn Fn(u32, u32, u32) -> f32);
+
+/// The same by bits.
+pub type BitSource<'a> = (Shape, &'a dyn Fn(u32, u32, u32) -> u32);
 
 /// A kernel of one tile, ready to run.
 pub struct Ran {
@@ -117,6 +127,20 @@ impl Ran {
         args.extend(scalars);
         launch(&self.ready, &mut memory, &out, self.size, (1, 1), &args).expect("runs");
         out.read(&memory)
+    }
+
+    /// Runs the kernel on inputs given by the bits of their elements, and returns the bits of its tile.
+    pub fn run_bits(&self, sources: &[BitSource<'_>], scalars: &[Arg]) -> Vec<u32> {
+        assert_eq!(sources.len(), self.inputs.len());
+        let mut memory = Memory::new();
+        let out = Tensor::map(&mut memory, self.out, Shape::plain(self.size.0, self.size.1), None);
+        let mut args = out.args();
+        for (&dtype, (shape, f)) in self.inputs.iter().zip(sources) {
+            args.extend(Tensor::map_bits(&mut memory, dtype, *shape, Some(*f)).args());
+        }
+        args.extend(scalars);
+        launch(&self.ready, &mut memory, &out, self.size, (1, 1), &args).expect("runs");
+        out.read_bits(&memory)
     }
 
     /// Runs with tiles and vectors that just fit: `f` gives elements by input, row and column.

@@ -7,6 +7,7 @@
 //! *Not here*: matrices of real sizes (tile-std), the meaning of single SPIR-V words (tile-sim).
 
 mod device_functions;
+mod integers;
 mod loops;
 mod products;
 mod scalars;
@@ -46,15 +47,15 @@ fn on_both<T: Bits, const N: usize>(
 }
 
 /// The bits of an element; all NaNs are one.
-trait Bits: Copy + std::fmt::Debug + Element {
+trait Bits: AnyElement {
     /// Gives them.
     fn bits(self) -> u32;
 }
 
-impl<T: Element> Bits for T {
+impl<T: AnyElement> Bits for T {
     fn bits(self) -> u32 {
-        let value = self.to_f32();
-        if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
+        let value = T::word_of(self.to_scalar());
+        if value.is_nan() && !T::DTYPE.is_integer() { f32::NAN.to_bits() } else { value.to_bits() }
     }
 }
 
