@@ -106,6 +106,7 @@ fn conversions_to_integers_round_and_saturate() {
     fn check<T: Element>()
     where
         to_integers::Kernel: to_integers::Compiled<T>,
+        from_integers::Kernel: from_integers::Compiled<T>,
     {
         const EDGES: [f32; 12] = [
             f32::NAN,

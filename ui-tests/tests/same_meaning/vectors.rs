@@ -306,7 +306,7 @@ fn rounded<T: Element>(y: &mut gl<T>, x: &gl<T>, z: &gl<T>, which: u32, s: f32) 
 
 #[test]
 fn each_op_rounds_to_the_element_type() {
-    fn check<T: Bits>()
+    fn check<T: Bits + Element>()
     where
         rounded::Kernel: rounded::Compiled<T>,
     {
