@@ -36,6 +36,10 @@ impl Walk {
                     self.expr(value);
                     self.declared.push(name.to_string());
                 }
+                Stmt::LetTuple { names, value, .. } => {
+                    self.expr(value);
+                    self.declared.extend(names.iter().flatten().map(|name| name.to_string()));
+                }
                 Stmt::Assign { name, value, .. } => {
                     self.expr(value);
                     self.target(&name.to_string());
@@ -81,6 +85,7 @@ impl Walk {
                 self.expr(a);
                 self.expr(b);
             }
+            ExprKind::Tuple(parts) => parts.iter().for_each(|e| self.expr(e)),
             ExprKind::Block(block) => self.block(block),
             ExprKind::If { cond, then, otherwise } => {
                 self.expr(cond);

@@ -181,6 +181,8 @@ pub enum TypeRef {
     Scalar(ScalarType, Span),
     /// The value of `own_tile`, `Own<M, N>`.
     Own(SizeRef, SizeRef, Span),
+    /// The values of a device function, `(T, U)`.
+    Tuple(Vec<TypeRef>, Span),
 }
 
 /// Statements with an optional value.
@@ -199,6 +201,15 @@ pub enum Stmt {
     Let {
         /// The variable.
         name: Ident,
+        /// The written type.
+        ty: Option<TypeRef>,
+        /// The value.
+        value: Expr,
+    },
+    /// `let (x, y): (T, U) = e;`
+    LetTuple {
+        /// The variables; `_` is given as `None`.
+        names: Vec<Option<Ident>>,
         /// The written type.
         ty: Option<TypeRef>,
         /// The value.
@@ -225,6 +236,8 @@ pub enum Stmt {
         step: Option<SizeExpr>,
         /// The body.
         body: Block,
+        /// True behind `#[unroll]`.
+        unroll: bool,
         /// The `for` keyword.
         span: Span,
     },
@@ -265,7 +278,7 @@ pub enum SizeExpr {
     Param(Ident),
     /// A literal.
     Literal(u64, Span),
-    /// `a op b` with `+ - * / %`.
+    /// `a op b`, and `a.min(b)`, `a.max(b)`.
     Op(Binary, Box<SizeExpr>, Box<SizeExpr>, Span),
 }
 
@@ -298,6 +311,8 @@ pub enum ExprKind {
     Cast(Box<Expr>, ScalarType, Span),
     /// `(x)`
     Paren(Box<Expr>),
+    /// `(x, y)`
+    Tuple(Vec<Expr>),
     /// `{ .. }`
     Block(Block),
     /// `if c { .. } else { .. }`

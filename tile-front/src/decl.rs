@@ -388,6 +388,20 @@ fn parse_role(arg: &GenericArgument, diags: &mut Diags) -> Option<RoleRef> {
 /// Reads the type written on a `let`.
 pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<TypeRef> {
     let ty = plain(ty);
+    if let Type::Tuple(t) = ty {
+        let nested = t.elems.iter().map(plain).find(|ty| matches!(ty, Type::Tuple(_)));
+        if nested.is_some() || t.elems.len() < 2 {
+            diags.push(
+                Code::Construct,
+                nested.unwrap_or(ty).span(),
+                "a tuple has two or more tiles, vectors or scalars; here it has another form",
+                "write `(rt<f32, M, N>, f32)`",
+            );
+            return None;
+        }
+        let parts: Vec<_> = t.elems.iter().map(|t| parse_type(t, generics, diags)).collect();
+        return Some(TypeRef::Tuple(parts.into_iter().collect::<Option<_>>()?, t.paren_token.span.open()));
+    }
     if let Type::Path(p) = ty
         && let Some(segment) = p.path.segments.last()
     {

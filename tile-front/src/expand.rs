@@ -11,6 +11,7 @@ use syn::{ItemFn, Visibility};
 
 use crate::ast::{Decl, GenericKind, GenericParam, ParamType};
 use crate::instance::{Binding, Value};
+use crate::parse_stmt::without_unroll;
 use crate::print::{Printer, context, parens, scalar_path};
 use tile_ir::types::{DType, ScalarType};
 use tile_ir::verify::Verified;
@@ -449,7 +450,7 @@ impl Expansion<'_> {
 pub fn keep_item(item: &ItemFn) -> TokenStream {
     let span = item.sig.ident.span();
     let allow = quote_spanned! { span => #[allow(dead_code, unsafe_op_in_unsafe_fn, clippy::all)] };
-    quote! { #allow #item }
+    without_unroll(quote! { #allow #item })
 }
 
 /// Wraps the user's function for a kernel with errors: rustc sees the signature only, since it would report the
@@ -461,5 +462,5 @@ pub fn keep_unchecked(item: &ItemFn) -> TokenStream {
     let block = &item.block;
     let content = quote! { #[cfg(rust_analyzer)] #block loop {} };
     item.block.stmts = vec![syn::Stmt::Expr(syn::Expr::Verbatim(content), None)];
-    quote! { #allow #item }
+    without_unroll(quote! { #allow #item })
 }

@@ -20,6 +20,7 @@ use crate::diag::Diags;
 use crate::expand::keep_item;
 use crate::infer::infer_sample;
 use crate::parse::{Parser, too_deep};
+use crate::parse_stmt::check_attributes;
 use crate::print::{Printer, context, parens, scalar_path};
 use tile_ir::error::Code;
 use tile_ir::types::ScalarType;
@@ -120,13 +121,16 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
     let output = match &sig.output {
         ReturnType::Default => None,
         ReturnType::Type(_, ty) => match &**ty {
-            Type::Path(_) | Type::Paren(_) | Type::Group(_) => Some(parse_type(ty, &generics, diags)),
+            Type::Tuple(t) if t.elems.is_empty() => None,
+            Type::Path(_) | Type::Paren(_) | Type::Group(_) | Type::Tuple(_) => {
+                Some(parse_type(ty, &generics, diags))
+            }
             other => {
                 diags.push(
                     Code::Construct,
                     other.span(),
-                    "a device function gives one tile, vector or scalar; here it gives another type",
-                    "give further results through `&mut` parameters",
+                    "a device function gives a tile, a vector, a scalar, or a tuple of them; here it gives another type",
+                    "give the value itself, or change a `&mut` parameter",
                 );
                 None
             }
@@ -136,6 +140,8 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
     parser.in_function = true;
     parser.references = by_reference(&params).cloned().collect();
     let body = parser.block(&item.block);
+    let block = &item.block;
+    check_attributes(&quote!(#block), parser.diags);
     if diags.list().len() > before {
         return None;
     }

@@ -15,7 +15,7 @@ use crate::ast::{Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, Gene
 use crate::diag::Diags;
 use crate::function::{Function, FunctionParam};
 use crate::instance::{Binding, Value};
-use crate::value::{Ends, SymTile, SymType, SymVector, Val, Var, Want, value_id};
+use crate::value::{Ends, Frame, SymTile, SymType, SymVector, Val, Var, Want, value_id};
 use tile_ir::error::{Code, Span};
 use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
 use tile_ir::scalar::{Binary, Const, Unary, casts};
@@ -43,8 +43,12 @@ pub struct Infer<'a> {
     pub(crate) vars: Vec<Var>,
     /// Ops of the regions being built, innermost last.
     pub(crate) ops: Vec<Vec<Op>>,
-    /// Variables carried by the loops around the current point, as indices into `vars`, innermost last.
-    pub(crate) loops: Vec<Vec<usize>>,
+    /// The loops around the current point, innermost last.
+    pub(crate) loops: Vec<Frame>,
+    /// Values known at compile time; true for those that come from the counter of an unrolled loop.
+    pub(crate) constants: BTreeMap<ValueId, (Const, bool)>,
+    /// Number of ops so far, and that at the outermost unrolled loop around the current point.
+    pub(crate) emitted: (u64, Option<u64>),
 }
 
 /// What inference gives: the unverified kernel, the errors, the tokens behind the IR's spans, and the
@@ -166,6 +170,8 @@ impl<'a> Infer<'a> {
             vars: vec![],
             ops: vec![vec![]],
             loops: vec![],
+            constants: BTreeMap::new(),
+            emitted: (0, None),
         }
     }
 }
@@ -201,6 +207,7 @@ impl Infer<'_> {
     pub(crate) fn emit(&mut self, kind: OpKind, types: &[Type], token: TokenSpan) -> Vec<ValueId> {
         let results: Vec<ValueId> = types.iter().map(|&t| self.kernel.new_value(t)).collect();
         let span = self.span(token);
+        self.emitted.0 += 1;
         if let Some(ops) = self.ops.last_mut() {
             ops.push(Op { kind, results: results.clone(), span });
         }
@@ -251,6 +258,7 @@ impl Infer<'_> {
             Val::Vector(_, v) => self.concrete_vector(v).map_or("a vector".into(), |v| format!("`{v}`")),
             Val::Own(_) => "the value of `own_tile`".into(),
             Val::Global(_) => "a `gl`".into(),
+            Val::Tuple(_) => "several values".into(),
             Val::Unit | Val::Broken => "nothing".into(),
         }
     }
@@ -304,10 +312,29 @@ impl Infer<'_> {
         (val, ends)
     }
 
-    /// Handles an `if` that may end the block; `None` when `e` is something else.
+    /// Handles an `if` or a block that may end the block around it; `None` when `e` is something else.
     pub(crate) fn if_ending(&mut self, e: &Expr, want: Want<'_>) -> Option<(Option<Val>, Ends)> {
-        let ExprKind::If { cond, then, otherwise } = &e.kind else { return None };
-        Some(self.if_expr(e, cond, then, otherwise.as_ref(), want))
+        match &e.kind {
+            ExprKind::If { cond, then, otherwise } => {
+                Some(self.if_expr(e, cond, then, otherwise.as_ref(), want))
+            }
+            ExprKind::Block(block) => Some(self.block(block, want)),
+            _ => None,
+        }
+    }
+
+    /// The value of an `if` or block that stands where a value is needed, which must go on.
+    fn going_on(&mut self, e: &Expr, want: Want<'_>) -> Option<Val> {
+        let (val, ends) = self.if_ending(e, want)?;
+        if ends == Ends::No {
+            return val;
+        }
+        self.error(
+            Code::Construct,
+            e.span,
+            "an `if`, `match` or block that stands for a value has a way on; here every way leaves",
+            "write it as a statement of its own",
+        )
     }
 
     pub(crate) fn type_of(&self, val: &Val) -> Option<Type> {
@@ -334,6 +361,7 @@ impl Infer<'_> {
             | ExprKind::Binary(..)
             | ExprKind::Compare(..)
             | ExprKind::Cast(..)
+            | ExprKind::Tuple(_)
             | ExprKind::Block(_)
             | ExprKind::If { .. }
             | ExprKind::Method { .. }
@@ -370,8 +398,17 @@ impl Infer<'_> {
                 Err(why) => self.error(Code::Literal, e.span, why, ""),
             },
             ExprKind::Paren(inner) => self.expr(inner, want),
-            ExprKind::Block(block) => self.block(block, want).0,
-            ExprKind::If { cond, then, otherwise } => self.if_expr(e, cond, then, otherwise.as_ref(), want).0,
+            ExprKind::Block(_) | ExprKind::If { .. } => self.going_on(e, want),
+            ExprKind::Tuple(parts) => {
+                let wants: Vec<Want<'_>> = match want {
+                    Want::Tuple(types) if types.len() == parts.len() => types.iter().map(Want::of).collect(),
+                    Want::Any | Want::Scalar(_) | Want::Tile(_) | Want::Vector(_) | Want::Tuple(_) => {
+                        vec![Want::Any; parts.len()]
+                    }
+                };
+                let vals: Vec<_> = parts.iter().zip(wants).map(|(e, want)| self.expr(e, want)).collect();
+                Some(Val::Tuple(vals.into_iter().collect::<Option<_>>()?))
+            }
             ExprKind::Unary(op, inner) => self.unary(e, *op, inner, want),
             ExprKind::Binary(op, a, b) => {
                 let (lhs, rhs, ty) = self.pair(a, b, want)?;
@@ -383,6 +420,10 @@ impl Infer<'_> {
                         "",
                     );
                 }
+                if let Some(c) = self.folded([lhs, rhs], |[a, b]| tile_ir::scalar::binary(*op, a, b), e.span)
+                {
+                    return Some(c);
+                }
                 Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op: *op, lhs, rhs }, ty, e.span), ty))
             }
             ExprKind::Logic(and, a, b) => {
@@ -390,6 +431,9 @@ impl Infer<'_> {
                 let (lhs, rhs, _) = self.pair(a, b, want)?;
                 let op = if *and { Binary::And } else { Binary::Or };
                 let ty = ScalarType::Bool;
+                if let Some(c) = self.folded([lhs, rhs], |[a, b]| tile_ir::scalar::binary(op, a, b), e.span) {
+                    return Some(c);
+                }
                 Some(Val::Scalar(self.emit_scalar(OpKind::Binary { op, lhs, rhs }, ty, e.span), ty))
             }
             ExprKind::Compare(op, a, b) => {
@@ -401,6 +445,10 @@ impl Infer<'_> {
                         format!("`{}` is not defined on {ty}", op.name()),
                         "",
                     );
+                }
+                let compare = |[a, b]: [Const; 2]| tile_ir::scalar::compare(*op, a, b).map(Const::Bool);
+                if let Some(c) = self.folded([lhs, rhs], compare, e.span) {
+                    return Some(c);
                 }
                 let kind = OpKind::Compare { op: *op, lhs, rhs };
                 Some(Val::Scalar(self.emit_scalar(kind, ScalarType::Bool, e.span), ScalarType::Bool))
@@ -416,6 +464,9 @@ impl Infer<'_> {
                         Some(Val::Scalar(self.emit_scalar(kind, *ty, e.span), *ty))
                     }
                     Val::Scalar(value, from) if casts(from, *ty) => {
+                        if let Some(c) = self.folded([value], |[a]| tile_ir::scalar::cast(a, *ty), e.span) {
+                            return Some(c);
+                        }
                         Some(Val::Scalar(self.emit_scalar(OpKind::Cast { value }, *ty, e.span), *ty))
                     }
                     other => {
@@ -439,6 +490,9 @@ impl Infer<'_> {
         match (op, val) {
             (Unary::Neg, Val::Int(v)) => Some(Val::Int(-v)),
             (op, Val::Scalar(value, ty)) if op.takes(ty) => {
+                if let Some(c) = self.folded([value], |[a]| tile_ir::scalar::unary(op, a), e.span) {
+                    return Some(c);
+                }
                 Some(Val::Scalar(self.emit_scalar(OpKind::Unary { op, value }, ty, e.span), ty))
             }
             (op, val @ Val::Int(_)) => match want {
@@ -446,7 +500,7 @@ impl Infer<'_> {
                     let value = self.scalar(val, ty, inner.span)?;
                     Some(Val::Scalar(self.emit_scalar(OpKind::Unary { op, value }, ty, e.span), ty))
                 }
-                Want::Scalar(_) | Want::Any | Want::Tile(_) | Want::Vector(_) => self.error(
+                Want::Scalar(_) | Want::Any | Want::Tile(_) | Want::Vector(_) | Want::Tuple(_) => self.error(
                     Code::Literal,
                     inner.span,
                     "the literal's type is not known here",
@@ -462,7 +516,30 @@ impl Infer<'_> {
 
     pub(crate) fn constant(&mut self, value: Const, span: TokenSpan) -> Val {
         let ty = value.ty();
-        Val::Scalar(self.emit_scalar(OpKind::Const(value), ty, span), ty)
+        let id = self.emit_scalar(OpKind::Const(value), ty, span);
+        self.constants.insert(id, (value, false));
+        Val::Scalar(id, ty)
+    }
+
+    /// The result of a scalar op on constants, of which one at least comes from the counter of an unrolled loop.
+    fn folded<const N: usize>(
+        &mut self,
+        operands: [ValueId; N],
+        compute: impl Fn([Const; N]) -> Option<Const>,
+        span: TokenSpan,
+    ) -> Option<Val> {
+        let known: Vec<(Const, bool)> =
+            operands.iter().filter_map(|id| self.constants.get(id).copied()).collect();
+        if !known.iter().any(|(_, unrolled)| *unrolled) {
+            return None;
+        }
+        let consts: Vec<Const> = known.iter().map(|(c, _)| *c).collect();
+        let value = compute(<[Const; N]>::try_from(consts).ok()?)?;
+        let val = self.constant(value, span);
+        if let Val::Scalar(id, _) = val {
+            self.constants.insert(id, (value, true));
+        }
+        Some(val)
     }
 
     /// Types two operands that must have one scalar type; a literal takes the other's type.
@@ -473,12 +550,16 @@ impl Infer<'_> {
         want: Want<'_>,
     ) -> Option<(ValueId, ValueId, ScalarType)> {
         let x = self.expr(a, want);
-        let y = self.expr(b, want);
+        let beside = match (&x, want) {
+            (Some(Val::Scalar(_, s)), Want::Any) => Want::Scalar(*s),
+            (_, want) => want,
+        };
+        let y = self.expr(b, beside);
         let (x, y) = (x?, y?);
         let ty = match (&x, &y, want) {
             (Val::Scalar(_, s), _, _) | (Val::Int(_), Val::Scalar(_, s), _) => *s,
             (Val::Int(_), Val::Int(_), Want::Scalar(s)) => s,
-            (Val::Int(_), Val::Int(_), Want::Any | Want::Tile(_) | Want::Vector(_)) => {
+            (Val::Int(_), Val::Int(_), Want::Any | Want::Tile(_) | Want::Vector(_) | Want::Tuple(_)) => {
                 return self.error(
                     Code::Literal,
                     a.span,
@@ -491,6 +572,7 @@ impl Infer<'_> {
                 | Val::Vector(..)
                 | Val::Own(_)
                 | Val::Global(_)
+                | Val::Tuple(_)
                 | Val::Unit
                 | Val::Broken),
                 _,
@@ -502,6 +584,7 @@ impl Infer<'_> {
                 | Val::Vector(..)
                 | Val::Own(_)
                 | Val::Global(_)
+                | Val::Tuple(_)
                 | Val::Unit
                 | Val::Broken),
                 _,
@@ -518,93 +601,5 @@ impl Infer<'_> {
         let lhs = self.scalar(x, ty, a.span);
         let rhs = self.scalar(y, ty, b.span);
         Some((lhs?, rhs?, ty))
-    }
-
-    /// Makes a value a scalar of the given type: literals take it, everything else must have it.
-    pub(crate) fn scalar(&mut self, val: Val, ty: ScalarType, span: TokenSpan) -> Option<ValueId> {
-        match val {
-            Val::Scalar(id, found) if found == ty => Some(id),
-            Val::Int(v) => {
-                let fits = match ty {
-                    ScalarType::U32 => u32::try_from(v).ok().map(Const::U32),
-                    ScalarType::I32 => i32::try_from(v).ok().map(Const::I32),
-                    ScalarType::U64 => u64::try_from(v).ok().map(Const::U64),
-                    ScalarType::F32 | ScalarType::Bool => None,
-                };
-                match fits {
-                    Some(c) => value_id(&self.constant(c, span)),
-                    None if ty.is_integer() => {
-                        let (low, high) = match ty {
-                            ScalarType::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
-                            ScalarType::U64 => (0, i128::from(u64::MAX)),
-                            ScalarType::U32 | ScalarType::F32 | ScalarType::Bool => (0, i128::from(u32::MAX)),
-                        };
-                        let message = format!("a {ty} is {low} to {high}; here it is `{v}`");
-                        self.error(Code::Literal, span, message, "choose a wider type, or another value")
-                    }
-                    None => self.error(
-                        Code::Mismatch,
-                        span,
-                        format!("a value of type {ty} is needed; here it is an integer literal"),
-                        "write `1.0` for a float",
-                    ),
-                }
-            }
-            Val::Scalar(..)
-            | Val::Tile(..)
-            | Val::Vector(..)
-            | Val::Own(_)
-            | Val::Global(_)
-            | Val::Unit
-            | Val::Broken => {
-                let found = self.name_of(&val);
-                let help = match (&val, ty) {
-                    (Val::Scalar(..), ScalarType::Bool) => "compare instead: `x != 0`".to_string(),
-                    (Val::Scalar(..), _) => format!("scalars convert with `as {ty}`"),
-                    _ => String::new(),
-                };
-                self.error(
-                    Code::Mismatch,
-                    span,
-                    format!("a value of type {ty} is needed; here it is {found}"),
-                    &help,
-                )
-            }
-        }
-    }
-
-    /// Checks that a value is a tile of this type.
-    pub(crate) fn tile_as(&mut self, val: Val, want: &SymTile, span: TokenSpan) -> Option<Val> {
-        let found = self.type_of(&val);
-        let wanted = self.concrete(want).map(Type::Tile);
-        if found.is_some() && found == wanted {
-            if let Val::Tile(_, written) = &val {
-                self.check_written(written, want, span)?;
-            }
-            return value_id(&val).map(|id| Val::Tile(id, want.clone()));
-        }
-        let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));
-        self.error(
-            Code::Mismatch,
-            span,
-            format!("a `{wanted}` is needed; here it is {found}"),
-            "`.to::<T>()` converts `Acc` and `Row` tiles",
-        )
-    }
-
-    /// Checks that a value is a vector of this type.
-    pub(crate) fn vector_as(&mut self, val: Val, want: &SymVector, span: TokenSpan) -> Option<Val> {
-        let found = self.type_of(&val);
-        let wanted = self.concrete_vector(want).map(Type::Vector);
-        if found.is_some() && found == wanted {
-            return value_id(&val).map(|id| Val::Vector(id, want.clone()));
-        }
-        let (found, wanted) = (self.name_of(&val), wanted.map_or(String::new(), |t| t.to_string()));
-        self.error(
-            Code::Mismatch,
-            span,
-            format!("a `{wanted}` is needed; here it is {found}"),
-            "`.to::<T>()` converts the element type; length and encoding stay",
-        )
     }
 }

@@ -78,7 +78,7 @@ impl Infer<'_> {
                 let ty = Type::Vector(self.concrete_vector(sym)?);
                 Some(Val::Vector(self.emit(kind, &[ty], span)[0], sym.clone()))
             }
-            Want::Any | Want::Scalar(_) => {
+            Want::Any | Want::Scalar(_) | Want::Tuple(_) => {
                 let written = if *name == "load_vec" { "rv<T, LEN, PerCol>" } else { "rt<T, ROWS, COLS>" };
                 let args = if *name == "zeros" { "" } else { ".." };
                 self.error(
@@ -168,7 +168,9 @@ impl Infer<'_> {
                         let message = format!("`{}` gives a tile; here a vector is asked for", call.name);
                         return self.error(Code::LoadForm, span, message, "use `load_vec`");
                     }
-                    Want::Any | Want::Scalar(_) => return self.source(want, &call.name, OpKind::Zeros),
+                    Want::Any | Want::Scalar(_) | Want::Tuple(_) => {
+                        return self.source(want, &call.name, OpKind::Zeros);
+                    }
                 };
                 let global = self.param(global)?;
                 if *form != LoadForm::Plain {
@@ -279,6 +281,7 @@ impl Infer<'_> {
             | Val::Int(_)
             | Val::Own(_)
             | Val::Global(_)
+            | Val::Tuple(_)
             | Val::Unit
             | Val::Broken) => {
                 let found = self.name_of(&other);

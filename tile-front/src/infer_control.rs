@@ -8,10 +8,14 @@ use proc_macro2::{Ident, Span as TokenSpan};
 use crate::assigned::assigned;
 use crate::ast::{Block, Expr, SizeExpr};
 use crate::infer::Infer;
-use crate::value::{Ends, Val, Var, Want, value_id, with_id};
+use crate::value::{Ends, Frame, Val, Var, Want, value_id, value_ids, with_id, with_ids};
 use tile_ir::error::Code;
 use tile_ir::ir::{Exit, Op, OpKind, Region, ValueId};
+use tile_ir::scalar::Const;
 use tile_ir::types::{ScalarType, Type};
+
+/// How many ops unrolled loops may make: some hundred times a large kernel, and far less than would exhaust a compiler.
+const MAX_UNROLLED: u64 = 16_384;
 
 /// One way of an `if`, walked.
 struct Branch {
@@ -34,21 +38,7 @@ impl Infer<'_> {
         span: TokenSpan,
     ) {
         let bounds = self.pair(lo, hi, Want::Any);
-        let step = match step {
-            None => 1,
-            Some(e) => match self.binding.eval(e).map(u32::try_from) {
-                Ok(Ok(v)) if v > 0 => v,
-                Ok(Ok(_) | Err(_)) | Err(_) => {
-                    self.diags.push(
-                        Code::Literal,
-                        crate::parse::size_span(e),
-                        "a step is 1 to 4294967295",
-                        "",
-                    );
-                    return;
-                }
-            },
-        };
+        let Some(step) = self.step(step) else { return };
         let Some((lo, hi, ty)) = bounds else { return };
         if !ty.is_integer() {
             self.diags.push(Code::Mismatch, span, format!("a loop counts with integers; here with {ty}"), "");
@@ -63,6 +53,83 @@ impl Infer<'_> {
         let types: Vec<Type> = inits.iter().map(|&v| self.kernel.ty(v)).collect();
         let results = self.emit(OpKind::For { lo, hi, step, inits, body }, &types, span);
         self.assign_results(&carried, &results);
+    }
+
+    /// Writes the runs of a `for` out one after the other; says whether they end the block.
+    pub(crate) fn unrolled_loop(
+        &mut self,
+        counter: Option<&Ident>,
+        lo: &Expr,
+        hi: &Expr,
+        step: Option<&SizeExpr>,
+        body: &Block,
+        span: TokenSpan,
+    ) -> Ends {
+        let Some((first, end, ty)) = self.pair(lo, hi, Want::Any) else { return Ends::No };
+        let Some(step) = self.step(step) else { return Ends::No };
+        let bound = |this: &Self, id| this.constants.get(&id).and_then(|(c, _)| integer(*c));
+        let (Some(from), Some(to)) = (bound(self, first), bound(self, end)) else {
+            let at = if bound(self, first).is_none() { lo.span } else { hi.span };
+            self.diags.push(
+                Code::Unroll,
+                at,
+                "the bounds of an unrolled loop are known at compile time; here one is computed at run time",
+                "write a literal or a size, `0..BM as u32`, or remove `#[unroll]`",
+            );
+            return Ends::No;
+        };
+        let errors = self.diags.list().len();
+        let outermost = self.emitted.1.is_none();
+        let start = *self.emitted.1.get_or_insert(self.emitted.0);
+        let mut out = Ends::No;
+        let mut value = from;
+        while value < to {
+            let Some(known) = constant_of(ty, value) else { break };
+            let val = self.constant(known, span);
+            if let Val::Scalar(id, _) = val {
+                self.constants.insert(id, (known, true));
+            }
+            self.loops.push(Frame::Unrolled(self.ops.len()));
+            let depth = self.vars.len();
+            self.vars.extend(counter.map(|c| Var { name: c.clone(), val }));
+            let (_, ends) = self.block(body, Want::Any);
+            self.vars.truncate(depth);
+            self.loops.pop();
+            if self.emitted.0 - start > MAX_UNROLLED && self.diags.list().len() == errors {
+                self.diags.push(
+                    Code::Unroll,
+                    span,
+                    format!(
+                        "the runs of unrolled loops make at most {MAX_UNROLLED} ops; here they make more by run \
+                         {} of {}",
+                        (value - from) / i128::from(step) + 1,
+                        (to - from + i128::from(step) - 1) / i128::from(step),
+                    ),
+                    "remove `#[unroll]`, here or from a loop inside",
+                );
+            }
+            // What is wrong in one run is wrong in all.
+            if self.diags.list().len() > errors || matches!(ends, Ends::Return | Ends::Break) {
+                out = if ends == Ends::Return { Ends::Return } else { Ends::No };
+                break;
+            }
+            value += i128::from(step);
+        }
+        if outermost {
+            self.emitted.1 = None;
+        }
+        out
+    }
+
+    /// The step of a loop.
+    fn step(&mut self, step: Option<&SizeExpr>) -> Option<u32> {
+        let Some(e) = step else { return Some(1) };
+        match self.binding.eval(e).map(u32::try_from) {
+            Ok(Ok(v)) if v > 0 => Some(v),
+            Ok(Ok(_) | Err(_)) | Err(_) => {
+                self.error(Code::Literal, crate::parse::size_span(e), "a step is 1 to 4294967295", "")
+            }
+        }
     }
 
     /// Walks a `while`.
@@ -108,7 +175,7 @@ impl Infer<'_> {
         let args = self.receive(carried);
         let places =
             carried.iter().filter_map(|(n, _)| self.vars.iter().rposition(|v| v.name == *n)).collect();
-        self.loops.push(places);
+        self.loops.push(Frame::Carries(places));
         self.ops.push(vec![]);
         let depth = self.vars.len();
         self.vars.extend(counter);
@@ -130,7 +197,10 @@ impl Infer<'_> {
 
     /// The exit for a way a block ends, with the values the innermost loop carries at this point.
     fn exit(&self, ends: Ends) -> Exit {
-        let places = self.loops.last().map(Vec::as_slice).unwrap_or_default();
+        let places = match self.loops.last() {
+            Some(Frame::Carries(places)) => places.as_slice(),
+            Some(Frame::Unrolled(_)) | None => &[],
+        };
         let values =
             places.iter().filter_map(|&i| self.vars.get(i)).filter_map(|v| value_id(&v.val)).collect();
         match ends {
@@ -168,8 +238,53 @@ impl Infer<'_> {
                 let ty = self.kernel.ty(*id);
                 Val::Vector(self.kernel.new_value(ty), v.clone())
             }
-            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => val.clone(),
+            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken => {
+                val.clone()
+            }
         }
+    }
+
+    /// A value with its untyped literals given the wanted type, or the type that another branch gives in their place.
+    fn settled(&mut self, val: Val, others: &[Val], want: Want<'_>, span: TokenSpan) -> Option<Val> {
+        match val {
+            Val::Int(_) => {
+                let other = others.iter().find_map(|o| match o {
+                    Val::Scalar(_, s) => Some(*s),
+                    _ => None,
+                });
+                let ty = match want {
+                    Want::Scalar(s) => Some(s),
+                    Want::Any | Want::Tile(_) | Want::Vector(_) | Want::Tuple(_) => other,
+                };
+                match ty {
+                    Some(s) => self.scalar(val, s, span).map(|id| Val::Scalar(id, s)),
+                    None => Some(val),
+                }
+            }
+            Val::Tuple(parts) => {
+                let mut out = vec![];
+                for (i, part) in parts.into_iter().enumerate() {
+                    let beside: Vec<Val> = others
+                        .iter()
+                        .filter_map(|o| match o {
+                            Val::Tuple(parts) => parts.get(i).cloned(),
+                            _ => None,
+                        })
+                        .collect();
+                    let want = match want {
+                        Want::Tuple(types) => types.get(i).map_or(Want::Any, Want::of),
+                        Want::Any | Want::Scalar(_) | Want::Tile(_) | Want::Vector(_) => Want::Any,
+                    };
+                    out.push(self.settled(part, &beside, want, span));
+                }
+                Some(Val::Tuple(out.into_iter().collect::<Option<_>>()?))
+            }
+            other => Some(other),
+        }
+    }
+
+    fn types_of(&self, val: &Val) -> Vec<Type> {
+        value_ids(val).into_iter().map(|id| self.kernel.ty(id)).collect()
     }
 
     fn assign_results(&mut self, carried: &[(Ident, Val)], results: &[ValueId]) {
@@ -200,6 +315,14 @@ impl Infer<'_> {
         else {
             return (None, Ends::No);
         };
+        // Constants of unrolled loops decide as switches do: the other way leaves no ops.
+        if let Some((Const::Bool(known), true)) = self.constants.get(&cond).copied() {
+            return match (known, otherwise) {
+                (true, _) => self.block(then, want),
+                (false, Some(block)) => self.block(block, want),
+                (false, None) => (Some(Val::Unit), Ends::No),
+            };
+        }
         let empty = Block::default();
         let blocks = [then, otherwise.unwrap_or(&empty)];
         let carried = self.carried(&blocks);
@@ -216,26 +339,20 @@ impl Infer<'_> {
             let ops = self.ops.pop().unwrap_or_default();
             branches.push(Branch { val, ends, exit, yields, ops });
         }
-        // An untyped literal as the value of a branch takes the type of the other branch, or the wanted one.
-        let other = branches.iter().find_map(|b| match b.val {
-            Some(Val::Scalar(_, s)) => Some(s),
-            _ => None,
-        });
-        let literal = match want {
-            Want::Scalar(s) => Some(s),
-            Want::Any | Want::Tile(_) | Want::Vector(_) => other,
-        };
+        // An untyped literal in the value of a branch takes the wanted type, or that of the other branch.
+        let vals: Vec<Val> = branches.iter().filter_map(|b| b.val.clone()).collect();
         let mut regions = vec![];
         let mut values = vec![];
         let mut ends = vec![];
         for Branch { mut val, ends: how, exit, mut yields, mut ops } in branches {
-            if let (Some(v @ Val::Int(_)), Some(s)) = (&val, literal) {
-                let v = v.clone();
+            if how == Ends::No
+                && let Some(v) = val
+            {
                 self.ops.push(ops);
-                val = self.scalar(v, s, e.span).map(|id| Val::Scalar(id, s));
+                val = self.settled(v, &vals, want, e.span);
                 ops = self.ops.pop().unwrap_or_default();
             }
-            yields.extend(val.as_ref().and_then(value_id));
+            yields.extend(val.as_ref().map(value_ids).unwrap_or_default());
             let exit = if how == Ends::No { Exit::Yield(yields) } else { exit };
             regions.push(Region { args: vec![], ops, exit });
             values.push(val);
@@ -250,7 +367,15 @@ impl Infer<'_> {
             (_, b, false, true) => b.clone(),
             (a, _, true, false) => a.clone(),
             (a, b, true, true) => {
-                if self.type_of(a) != self.type_of(b) {
+                if literals(a) || literals(b) {
+                    let message =
+                        "the type of these literals is not known here; types are inferred forward only";
+                    return (
+                        self.error(Code::Literal, e.span, message, "write it on one of them: `0u32`"),
+                        Ends::No,
+                    );
+                }
+                if self.types_of(a) != self.types_of(b) {
                     let (a, b) = (self.name_of(a), self.name_of(b));
                     let message =
                         format!("the branches of an `if` give one type; here they give {a} and {b}");
@@ -266,13 +391,11 @@ impl Infer<'_> {
             }
         };
         let mut types: Vec<Type> = carried.iter().filter_map(|(_, v)| self.type_of(v)).collect();
-        types.extend(self.type_of(&result));
+        let own = self.types_of(&result);
+        types.extend(&own);
         let results = self.emit(OpKind::If { cond, then, otherwise }, &types, e.span);
         self.assign_results(&carried, &results);
-        let val = match (self.type_of(&result), results.last()) {
-            (Some(_), Some(&id)) => with_id(&result, id),
-            (Some(_) | None, _) => result,
-        };
+        let val = with_ids(&result, &mut results[results.len() - own.len()..].iter().copied());
         // What follows is unreachable when both ways end. A way that goes on with the loop keeps it from ending always.
         let how = match (ends[0], ends[1]) {
             (_, Ends::No) => Ends::No,
@@ -280,5 +403,34 @@ impl Infer<'_> {
             (first, Ends::Return | Ends::Break) => first,
         };
         (Some(val), how)
+    }
+}
+
+/// The value of an integer constant.
+fn integer(c: Const) -> Option<i128> {
+    match c {
+        Const::U32(v) => Some(v.into()),
+        Const::I32(v) => Some(v.into()),
+        Const::U64(v) => Some(v.into()),
+        Const::F32(_) | Const::Bool(_) => None,
+    }
+}
+
+/// An integer as a constant of a type.
+fn constant_of(ty: ScalarType, value: i128) -> Option<Const> {
+    match ty {
+        ScalarType::U32 => u32::try_from(value).ok().map(Const::U32),
+        ScalarType::I32 => i32::try_from(value).ok().map(Const::I32),
+        ScalarType::U64 => u64::try_from(value).ok().map(Const::U64),
+        ScalarType::F32 | ScalarType::Bool => None,
+    }
+}
+
+/// True when the type of a literal in the value is not known.
+fn literals(val: &Val) -> bool {
+    match val {
+        Val::Int(_) => true,
+        Val::Tuple(parts) => parts.iter().any(literals),
+        _ => false,
     }
 }

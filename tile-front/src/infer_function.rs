@@ -11,7 +11,9 @@ use crate::ast::{DTypeRef, Expr, FunctionArg, FunctionCall, GenericArg, GenericK
 use crate::function::{Function, FunctionParam, Pass};
 use crate::infer::{Infer, bounds_of};
 use crate::instance::{Binding, Value};
-use crate::value::{Ends, SymTile, SymVector, Val, Var, Want, sym_tile, sym_vector, value_id, with_id};
+use crate::value::{
+    Ends, SymTile, SymVector, Val, Var, Want, sym_tile, sym_type, sym_vector, value_id, with_id,
+};
 use tile_ir::error::Code;
 
 /// What a generic parameter of the callee is in the caller's terms.
@@ -292,34 +294,16 @@ impl Infer<'_> {
     }
 
     fn function_body(&mut self, function: &Function) -> Option<Val> {
-        let tile;
-        let vector;
-        let want = match &function.output {
-            None => Want::Any,
-            Some(TypeRef::Scalar(s, _)) => Want::Scalar(*s),
-            Some(TypeRef::Tile(t)) => {
-                tile = sym_tile(t);
-                Want::Tile(&tile)
-            }
-            Some(TypeRef::Vector(v)) => {
-                vector = sym_vector(v);
-                Want::Vector(&vector)
-            }
-            Some(TypeRef::Own(..)) => Want::Any,
-        };
+        let output = function.output.as_ref().map(sym_type);
+        let want = output.as_ref().map_or(Want::Any, Want::of);
         let params = self.vars.len();
         let span = function.body.tail.as_ref().map_or(function.name.span(), |tail| tail.span);
         let (val, ends) = self.block_keeping(&function.body, want);
         self.vars.truncate(params);
         let val = val?;
-        if ends != Ends::No {
-            return Some(Val::Unit);
-        }
-        match want {
-            Want::Any => Some(Val::Unit),
-            Want::Scalar(s) => self.scalar(val, s, span).map(|id| Val::Scalar(id, s)),
-            Want::Tile(sym) => self.tile_as(val, sym, span),
-            Want::Vector(sym) => self.vector_as(val, sym, span),
+        match &output {
+            Some(sym) if ends == Ends::No => self.value_as(val, sym, span),
+            Some(_) | None => Some(Val::Unit),
         }
     }
 }
@@ -340,7 +324,7 @@ fn shown(param: &FunctionParam) -> String {
                     format!("rv<{}, {}, {}>", v.dtype, v.len, v.along.name())
                 }
                 TypeRef::Scalar(s, _) => s.to_string(),
-                TypeRef::Own(..) => "Own".to_string(),
+                TypeRef::Own(..) | TypeRef::Tuple(..) => "another type".to_string(),
             };
             format!("{pass}{ty}")
         }
@@ -446,6 +430,9 @@ impl Terms<'_> {
                 id,
                 SymVector { dtype: self.dtype(v.dtype), len: self.size(v.len), along: v.along },
             ),
+            Val::Tuple(parts) => {
+                Val::Tuple(parts.into_iter().map(|part| self.in_callers_terms(part)).collect())
+            }
             other @ (Val::Scalar(..)
             | Val::Int(_)
             | Val::Own(_)

@@ -6,7 +6,7 @@ use proc_macro2::Ident;
 
 use crate::ast::{Expr, SizeRef, Stmt, TypeRef};
 use crate::infer::Infer;
-use crate::value::{Ends, SymType, Val, Var, Want, sym_tile, sym_vector};
+use crate::value::{Ends, Frame, SymType, Val, Var, Want, sym_tile, sym_type, sym_vector};
 use tile_ir::error::Code;
 use tile_ir::ir::OpKind;
 use tile_ir::scalar::Binary;
@@ -25,6 +25,15 @@ impl Infer<'_> {
                     "put it into the loop it belongs to; `return` ends a kernel",
                 );
             }
+            Stmt::Break(span) | Stmt::Continue(span) if self.leaves_unrolled() => {
+                self.diags.push(
+                    Code::Unroll,
+                    *span,
+                    "an unrolled loop is left, and goes on, as constants decide; here a condition known only at run \
+                     time does",
+                    "remove `#[unroll]`, or put the rest of the body under the opposite condition",
+                );
+            }
             Stmt::Break(_) => return Ends::Break,
             Stmt::Continue(_) => return Ends::Continue,
             Stmt::While { cond, body, span } => self.while_loop(cond, body, *span),
@@ -36,8 +45,12 @@ impl Infer<'_> {
                     self.declare_broken(name, ty.as_ref());
                 }
             }
+            Stmt::LetTuple { names, ty, value } => self.let_tuple(names, ty.as_ref(), value),
             Stmt::Assign { name, op, value } => self.assign(name, *op, value),
-            Stmt::For { counter, lo, hi, step, body, span } => {
+            Stmt::For { counter, lo, hi, step, body, unroll: true, span } => {
+                return self.unrolled_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
+            }
+            Stmt::For { counter, lo, hi, step, body, unroll: false, span } => {
                 self.for_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
             }
             Stmt::Expr(e) => {
@@ -74,9 +87,53 @@ impl Infer<'_> {
                     None => Val::Broken,
                 }
             }
-            Some(TypeRef::Own(..)) | None => Val::Broken,
+            Some(TypeRef::Own(..) | TypeRef::Tuple(..)) | None => Val::Broken,
         };
         self.vars.push(Var { name: name.clone(), val });
+    }
+
+    /// True where a `break` or `continue` would leave an unrolled run at run time.
+    fn leaves_unrolled(&self) -> bool {
+        matches!(self.loops.last(), Some(Frame::Unrolled(depth)) if self.ops.len() > *depth)
+    }
+
+    /// Binds the values of a device function.
+    fn let_tuple(&mut self, names: &[Option<Ident>], ty: Option<&TypeRef>, value: &Expr) {
+        let sym = ty.map(sym_type);
+        let want = sym.as_ref().map_or(Want::Any, Want::of);
+        let found = self.expr(value, want);
+        let found = match (found, &sym) {
+            (Some(val), Some(sym)) => self.value_as(val, sym, value.span),
+            (found, _) => found,
+        };
+        let parts = match found {
+            Some(Val::Tuple(parts)) if parts.len() == names.len() => Some(parts),
+            Some(other) => {
+                let found = match &other {
+                    Val::Tuple(parts) => format!("{} values", parts.len()),
+                    other => self.name_of(other),
+                };
+                let message = format!("this pattern binds {} values; here it is given {found}", names.len());
+                self.error(Code::Mismatch, value.span, message, "bind one variable for each value")
+            }
+            None => None,
+        };
+        for (i, name) in names.iter().enumerate() {
+            let val = parts.as_ref().and_then(|p| p.get(i)).cloned();
+            let val = match val {
+                Some(Val::Int(_)) => {
+                    let message =
+                        "the type of this literal is not known here; types are inferred forward only";
+                    self.diags.push(Code::Literal, value.span, message, "write it: `5u32`");
+                    Val::Broken
+                }
+                Some(val) => val,
+                None => Val::Broken,
+            };
+            if let Some(name) = name {
+                self.vars.push(Var { name: name.clone(), val });
+            }
+        }
     }
 
     pub(crate) fn let_value(&mut self, name: &Ident, ty: Option<&TypeRef>, value: &Expr) -> Option<Val> {
@@ -124,6 +181,12 @@ impl Infer<'_> {
                 }
                 Some(val)
             }
+            Some(TypeRef::Tuple(_, span)) => self.error(
+                Code::Construct,
+                *span,
+                "a variable holds one value; here its type is that of several",
+                "bind one variable for each: `let (x, y) = f(..);`",
+            ),
             None => {
                 let val = self.expr(value, Want::Any)?;
                 match &val {
@@ -141,6 +204,14 @@ impl Infer<'_> {
                                 "the type of `{name}` is not known here; types are inferred forward only"
                             ),
                             "write it: `let x: u32 = ..` or `5u32`",
+                        );
+                    }
+                    Val::Tuple(_) => {
+                        return self.error(
+                            Code::Construct,
+                            value.span,
+                            format!("a variable holds one value; here `{name}` would hold several"),
+                            "bind one variable for each: `let (x, y) = f(..);`",
                         );
                     }
                     Val::Global(_) | Val::Unit | Val::Broken => {
@@ -191,7 +262,7 @@ impl Infer<'_> {
                 "compound assignment works on scalars; here the variable is a tile or vector",
                 "use its ops, such as `x = x.add(&y);`",
             ),
-            (Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken | Val::Int(_), _) => {
+            (Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken | Val::Int(_), _) => {
                 let found = self.name_of(&old);
                 self.error(
                     Code::Construct,

@@ -5,7 +5,7 @@
 
 use proc_macro2::Ident;
 
-use crate::ast::{DTypeRef, Decl, GenericKind, SizeExpr, SizeRef};
+use crate::ast::{DTypeRef, Decl, GenericKind, GenericParam, SizeExpr, SizeRef};
 use crate::attr::{Arg, Attr, Entry};
 use crate::diag::Diags;
 use crate::parse::{Parser, size_span};
@@ -100,19 +100,20 @@ impl Binding {
             },
             SizeExpr::Op(op, a, b, _) => {
                 let (a, b) = (self.eval(a)?, self.eval(b)?);
+                let shift = u32::try_from(b).ok();
                 let value = match op {
                     Binary::Add => a.checked_add(b),
                     Binary::Sub => a.checked_sub(b),
                     Binary::Mul => a.checked_mul(b),
                     Binary::Div => a.checked_div(b),
                     Binary::Rem => a.checked_rem(b),
-                    Binary::And
-                    | Binary::Or
-                    | Binary::Xor
-                    | Binary::Shl
-                    | Binary::Shr
-                    | Binary::Min
-                    | Binary::Max => None,
+                    Binary::And => Some(a & b),
+                    Binary::Or => Some(a | b),
+                    Binary::Xor => Some(a ^ b),
+                    Binary::Shl => shift.and_then(|n| a.checked_shl(n)),
+                    Binary::Shr => shift.and_then(|n| a.checked_shr(n)),
+                    Binary::Min => Some(a.min(b)),
+                    Binary::Max => Some(a.max(b)),
                 };
                 value.ok_or_else(|| format!("`{}` of {a} and {b} is not a size", op.name()))
             }
@@ -138,7 +139,7 @@ impl Binding {
 
 /// Binds every entry; entries that do not fit are reported and left out.
 pub fn bind_all(attr: &Attr, decl: &Decl, diags: &mut Diags) -> Vec<Binding> {
-    let derives = parse_derives(attr, decl, diags);
+    let derives = parse_derives(&attr.derives, &decl.generics, diags);
     let mut out: Vec<Binding> = vec![];
     for entry in &attr.entries {
         let Some(binding) = bind(entry, decl, &derives, diags) else { continue };
@@ -156,10 +157,15 @@ pub fn bind_all(attr: &Attr, decl: &Decl, diags: &mut Diags) -> Vec<Binding> {
     out
 }
 
-fn parse_derives(attr: &Attr, decl: &Decl, diags: &mut Diags) -> Vec<(Ident, SizeExpr)> {
+/// Reads the derived sizes of a kernel or device function.
+pub fn parse_derives(
+    derives: &[(Ident, syn::Expr)],
+    generics: &[GenericParam],
+    diags: &mut Diags,
+) -> Vec<(Ident, SizeExpr)> {
     let mut out = vec![];
-    for (name, expr) in &attr.derives {
-        let declared = decl.generics.iter().any(|g| g.name == *name && g.kind == GenericKind::Size);
+    for (name, expr) in derives {
+        let declared = generics.iter().any(|g| g.name == *name && g.kind == GenericKind::Size);
         if !declared {
             diags.push(
                 Code::Generics,
@@ -169,13 +175,13 @@ fn parse_derives(attr: &Attr, decl: &Decl, diags: &mut Diags) -> Vec<(Ident, Siz
             );
             continue;
         }
-        let size = Parser::new(&decl.generics, diags).size(expr);
+        let size = Parser::new(generics, diags).size(expr);
         match size {
             Some(size) => out.push((name.clone(), size)),
             None => diags.push(
                 Code::Generics,
                 name.span(),
-                "a derived size is computed from `const usize` parameters and literals with + - * / %",
+                "a derived size is computed from `const usize` parameters and literals with the integer operators, `min` and `max`",
                 format!("write it like `{name} = BM / 2`"),
             ),
         }

@@ -19,6 +19,7 @@ mod diag;
 mod expand;
 mod function;
 mod infer;
+mod infer_as;
 mod infer_call;
 mod infer_control;
 mod infer_function;
@@ -27,6 +28,8 @@ mod infer_stmt;
 mod instance;
 mod parse;
 mod parse_call;
+mod parse_match;
+mod parse_stmt;
 mod print;
 mod value;
 
@@ -203,6 +206,8 @@ fn compile(attr: TokenStream, item: &ItemFn, listed: &[TokenStream]) -> (Pipelin
     parser.functions = &names;
     parser.is_unsafe = decl.is_unsafe;
     let body = parser.block(&item.block);
+    let block = &item.block;
+    parse_stmt::check_attributes(&quote!(#block), parser.diags);
     decl.exprs = parser.exprs;
     decl.body = body;
     let bindings = attr.as_ref().map(|a| instance::bind_all(a, &decl, &mut diags)).unwrap_or_default();

@@ -1,15 +1,15 @@
 //! Owns the kernel body's syntax: from `syn` statements and expressions to the tree of `ast`.
 //!
 //! *Guarantees*: what is not in the language gets an error of its own that names the supported alternative,
-//! and parsing goes on behind it. *Not here*: calls of ops and methods (`parse_call`), types (`decl`), meaning
-//! (`infer`).
+//! and parsing goes on behind it. *Not here*: statements (`parse_stmt`), `match` (`parse_match`), calls of ops and
+//! methods (`parse_call`), types (`decl`), meaning (`infer`).
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use syn::spanned::Spanned;
-use syn::{BinOp, Expr as SynExpr, Lit, Pat, RangeLimits, Stmt as SynStmt, Type, UnOp};
+use syn::{BinOp, Expr as SynExpr, Lit, Type, UnOp};
 
-use crate::ast::{Block, Expr, ExprKind, GenericKind, GenericParam, SizeExpr, Stmt};
-use crate::decl::{parse_type, path_name};
+use crate::ast::{Block, Expr, ExprKind, GenericKind, GenericParam, SizeExpr};
+use crate::decl::path_name;
 use crate::diag::Diags;
 use tile_ir::error::Code;
 use tile_ir::scalar::{Binary, Compare, Unary};
@@ -17,7 +17,7 @@ use tile_ir::types::ScalarType;
 
 /// How deep expressions and blocks may nest: far beyond any kernel, and within the stack of every thread that
 /// rustc runs macros on, whose parsers recurse too.
-const MAX_DEPTH: u32 = 64;
+pub(crate) const MAX_DEPTH: u32 = 64;
 
 /// How many operators one expression may chain: `a + b + ..` nests as deep as it is long.
 const MAX_LINKS: u32 = 256;
@@ -72,7 +72,7 @@ pub struct Parser<'a> {
     pub references: Vec<Ident>,
     /// Names of the device functions the kernel may call.
     pub functions: &'a [Ident],
-    depth: u32,
+    pub(crate) depth: u32,
 }
 
 impl<'a> Parser<'a> {
@@ -107,214 +107,7 @@ impl<'a> Parser<'a> {
         self.generics.iter().find(|g| g.name == *name).map(|g| g.kind)
     }
 
-    /// Parses a block.
-    pub fn block(&mut self, block: &syn::Block) -> Block {
-        self.depth += 1;
-        let mut out = Block::default();
-        if self.depth > MAX_DEPTH {
-            self.diags.push(
-                Code::Construct,
-                block.span(),
-                format!("blocks nest at most {MAX_DEPTH} deep"),
-                "",
-            );
-        } else {
-            let last = block.stmts.len().saturating_sub(1);
-            for (i, stmt) in block.stmts.iter().enumerate() {
-                match stmt {
-                    SynStmt::Expr(e, None) if i == last && !is_statement(e) => {
-                        out.tail = self.parse_expr(e).map(Box::new);
-                    }
-                    SynStmt::Local(_) | SynStmt::Item(_) | SynStmt::Expr(..) | SynStmt::Macro(_) => {
-                        let parsed = self.stmt(stmt);
-                        out.stmts.extend(parsed);
-                    }
-                }
-            }
-        }
-        self.depth -= 1;
-        out
-    }
-
-    fn stmt(&mut self, stmt: &SynStmt) -> Option<Stmt> {
-        match stmt {
-            SynStmt::Local(local) => self.local(local),
-            SynStmt::Item(item) => self.refuse(
-                item.span(),
-                "an item inside a body",
-                "define it outside and pass it as a parameter",
-            ),
-            SynStmt::Macro(m) => self.refuse(m.mac.path.span(), "a macro call", "write the code out"),
-            SynStmt::Expr(e, _) => self.expr_stmt(e),
-        }
-    }
-
-    fn local(&mut self, local: &syn::Local) -> Option<Stmt> {
-        let (pat, ty) = match &local.pat {
-            Pat::Type(t) => (&*t.pat, Some(&*t.ty)),
-            other => (other, None),
-        };
-        let Pat::Ident(name) = pat else {
-            return self.refuse(pat.span(), "a pattern in `let`", "bind one variable: `let x = ..;`");
-        };
-        if name.by_ref.is_some() || name.subpat.is_some() {
-            return self.refuse(name.ident.span(), "a pattern in `let`", "bind one variable: `let x = ..;`");
-        }
-        if self.references.contains(&name.ident) {
-            return self.refuse(
-                name.ident.span(),
-                "a `let` that hides a parameter passed by reference",
-                "choose another name",
-            );
-        }
-        let Some(init) = &local.init else {
-            return self.refuse(
-                name.ident.span(),
-                "a `let` without a value",
-                "give it a value where it is declared: `let mut x = 0u32;`",
-            );
-        };
-        if let Some((token, _)) = &init.diverge {
-            return self.refuse(token.span(), "`let .. else`", "use `if`");
-        }
-        let written = ty.map(|t| match t {
-            Type::Infer(_) => None,
-            other => Some(parse_type(other, self.generics, self.diags)),
-        });
-        let value = self.parse_expr(&init.expr);
-        let ty = match written {
-            None | Some(None) => None,
-            Some(Some(parsed)) => Some(parsed?),
-        };
-        Some(Stmt::Let { name: name.ident.clone(), ty, value: value? })
-    }
-
-    fn expr_stmt(&mut self, e: &SynExpr) -> Option<Stmt> {
-        match e {
-            SynExpr::Assign(a) => {
-                let name = self.target(&a.left)?;
-                let value = self.parse_expr(&a.right)?;
-                Some(Stmt::Assign { name, op: None, value })
-            }
-            SynExpr::Binary(b) if compound(&b.op).is_some() => {
-                let name = self.target(&b.left)?;
-                let value = self.parse_expr(&b.right)?;
-                Some(Stmt::Assign { name, op: compound(&b.op), value })
-            }
-            SynExpr::ForLoop(f) => self.for_loop(f),
-            SynExpr::Return(r) if self.in_function => self.refuse(
-                r.return_token.span(),
-                "`return` in a device function",
-                "let the last expression be its value",
-            ),
-            SynExpr::Return(r) => {
-                if let Some(value) = &r.expr {
-                    return self.refuse(
-                        value.span(),
-                        "returning a value",
-                        "write results to a `&mut gl<T>` parameter; use `return;`",
-                    );
-                }
-                Some(Stmt::Return(r.return_token.span()))
-            }
-            SynExpr::While(w) => self.while_loop(w),
-            SynExpr::Loop(l) => {
-                self.refuse(l.loop_token.span(), "`loop`", "use `while condition` or `for i in lo..hi`")
-            }
-            SynExpr::Break(b) => match (&b.label, &b.expr) {
-                (None, None) => Some(Stmt::Break(b.break_token.span())),
-                (Some(_) | None, _) => {
-                    self.refuse(b.break_token.span(), "a `break` with a label or value", "write `break;`")
-                }
-            },
-            SynExpr::Continue(c) if c.label.is_none() => Some(Stmt::Continue(c.continue_token.span())),
-            SynExpr::Continue(c) => {
-                self.refuse(c.continue_token.span(), "a `continue` with a label", "write `continue;`")
-            }
-            other => self.parse_expr(other).map(Stmt::Expr),
-        }
-    }
-
-    /// The parameter of a device function that `e` names, if it is passed by reference.
-    pub fn reference(&self, e: &SynExpr) -> Option<Ident> {
-        let SynExpr::Path(p) = strip(e) else { return None };
-        let ident = p.path.get_ident()?;
-        self.references.contains(ident).then(|| ident.clone())
-    }
-
-    fn target(&mut self, e: &SynExpr) -> Option<Ident> {
-        if let SynExpr::Path(p) = e
-            && let Some(ident) = p.path.get_ident()
-        {
-            return Some(ident.clone());
-        }
-        if let SynExpr::Unary(u) = e
-            && matches!(u.op, UnOp::Deref(_))
-            && let Some(ident) = self.reference(&u.expr)
-        {
-            return Some(ident);
-        }
-        self.refuse(e.span(), "assigning to anything but a variable", "assign to a `let mut` variable")
-    }
-
-    fn for_loop(&mut self, f: &syn::ExprForLoop) -> Option<Stmt> {
-        if let Some(label) = &f.label {
-            return self.refuse(label.name.span(), "a loop label", "remove it");
-        }
-        let counter = match &*f.pat {
-            Pat::Ident(p) if p.mutability.is_none() && p.by_ref.is_none() && p.subpat.is_none() => {
-                Some(p.ident.clone())
-            }
-            Pat::Wild(_) => None,
-            other => {
-                return self.refuse(other.span(), "a pattern as loop counter", "write `for i in lo..hi`");
-            }
-        };
-        let (range, step) = match strip(&f.expr) {
-            SynExpr::MethodCall(m) if m.method == "step_by" && m.args.len() == 1 => {
-                let Some(step) = self.size(&m.args[0]) else {
-                    return self.refuse(
-                        m.args[0].span(),
-                        "a step that is not known at compile time",
-                        "write a literal or a `const` parameter",
-                    );
-                };
-                (strip(&m.receiver), Some(step))
-            }
-            other => (other, None),
-        };
-        let SynExpr::Range(r) = range else {
-            return self.refuse(
-                f.expr.span(),
-                "iterating over anything but a range",
-                "write `for i in lo..hi`",
-            );
-        };
-        if let RangeLimits::Closed(token) = &r.limits {
-            return self.refuse(token.span(), "an inclusive range", "write `lo..hi + 1`");
-        }
-        let (Some(lo), Some(hi)) = (&r.start, &r.end) else {
-            return self.refuse(r.span(), "an open range", "write both bounds: `lo..hi`");
-        };
-        let lo = self.parse_expr(lo);
-        let hi = self.parse_expr(hi);
-        let mut body = self.block(&f.body);
-        // A trailing `if` or call is a statement here; rustc refuses a body that ends in any other value.
-        body.stmts.extend(body.tail.take().map(|tail| Stmt::Expr(*tail)));
-        Some(Stmt::For { counter, lo: lo?, hi: hi?, step, body, span: f.for_token.span() })
-    }
-
-    fn while_loop(&mut self, w: &syn::ExprWhile) -> Option<Stmt> {
-        if let Some(label) = &w.label {
-            return self.refuse(label.name.span(), "a loop label", "remove it");
-        }
-        let cond = self.parse_expr(&w.cond);
-        let mut body = self.block(&w.body);
-        body.stmts.extend(body.tail.take().map(|tail| Stmt::Expr(*tail)));
-        Some(Stmt::While { cond: cond?, body, span: w.while_token.span() })
-    }
-
-    /// Reads an expression that is a size: `const` parameters and literals with `+ - * / %`.
+    /// Reads an expression that is a size: `const` parameters and literals with integer operators, `min` and `max`.
     pub fn size(&self, e: &SynExpr) -> Option<SizeExpr> {
         match strip(e) {
             SynExpr::Path(p) => {
@@ -329,11 +122,17 @@ impl<'a> Parser<'a> {
             },
             SynExpr::Binary(b) => {
                 let op = arithmetic(&b.op)?;
-                if !matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Rem) {
-                    return None;
-                }
                 let (lhs, rhs) = (self.size(&b.left)?, self.size(&b.right)?);
                 Some(SizeExpr::Op(op, Box::new(lhs), Box::new(rhs), b.op.span()))
+            }
+            SynExpr::MethodCall(m) if m.args.len() == 1 => {
+                let op = match m.method.to_string().as_str() {
+                    "min" => Binary::Min,
+                    "max" => Binary::Max,
+                    _ => return None,
+                };
+                let (lhs, rhs) = (self.size(&m.receiver)?, self.size(&m.args[0])?);
+                Some(SizeExpr::Op(op, Box::new(lhs), Box::new(rhs), m.method.span()))
             }
             _ => None,
         }
@@ -450,65 +249,20 @@ impl<'a> Parser<'a> {
             SynExpr::If(i) => self.if_expr(i),
             SynExpr::Call(c) => self.call(c),
             SynExpr::MethodCall(m) => self.method(m),
-            SynExpr::Closure(c) => self.refuse(c.span(), "a closure", "write the code where it is used"),
-            SynExpr::Match(m) => self.refuse(m.match_token.span(), "`match`", "use `if` / `else`"),
-            SynExpr::Macro(m) => self.refuse(m.mac.path.span(), "a macro call", "write the code out"),
-            SynExpr::Reference(r) => self.refuse(
-                r.and_token.span(),
-                "a reference outside an op's arguments",
-                "pass `&tile` directly to the op",
-            ),
-            SynExpr::Index(i) => self.refuse(
-                i.bracket_token.span.open(),
-                "indexing",
-                "load a tile: `let x: rt<..> = load(a, [row, col]);`",
-            ),
-            SynExpr::Field(f) => {
-                self.refuse(f.dot_token.span(), "a field access", "use the methods, such as `at.row()`")
-            }
-            SynExpr::Tuple(t) => self.refuse(t.paren_token.span.open(), "a tuple", "use separate variables"),
-            SynExpr::Array(a) => self.refuse(
-                a.bracket_token.span.open(),
-                "an array outside a coordinate",
-                "use separate variables",
-            ),
-            SynExpr::Repeat(r) => {
-                self.refuse(r.bracket_token.span.open(), "an array", "use separate variables")
-            }
-            SynExpr::Struct(s) => self.refuse(s.path.span(), "a struct value", "use separate variables"),
-            SynExpr::Range(r) => {
-                self.refuse(r.limits.span(), "a range outside `for`", "write `for i in lo..hi`")
+            SynExpr::Match(m) => self.match_expr(m),
+            SynExpr::Tuple(t) if t.elems.len() > 1 => {
+                let parts: Vec<Option<Expr>> = t.elems.iter().map(|e| self.parse_expr(e)).collect();
+                let parts = parts.into_iter().collect::<Option<_>>()?;
+                Some(self.expr(t.paren_token.span.open(), ExprKind::Tuple(parts)))
             }
             SynExpr::Unsafe(u) if self.is_unsafe => {
                 let block = self.block(&u.block);
                 Some(self.expr(u.unsafe_token.span(), ExprKind::Block(block)))
             }
-            SynExpr::Unsafe(u) => self.refuse(
-                u.unsafe_token.span(),
-                "an `unsafe` block",
-                "mark the whole kernel `unsafe fn` to use `store_at`",
-            ),
-            SynExpr::Try(t) => self.refuse(t.question_token.span(), "`?`", "ops in a kernel cannot fail"),
-            SynExpr::Await(a) => {
-                self.refuse(a.await_token.span(), "`.await`", "loads complete by themselves")
+            other => {
+                let (span, what, help) = refusal(other);
+                self.refuse(span, what, help)
             }
-            SynExpr::Let(l) => self.refuse(l.let_token.span(), "`let` in a condition", "use a comparison"),
-            SynExpr::Return(r) => self.refuse(
-                r.return_token.span(),
-                "`return` inside an expression",
-                "write it as a statement: `if done { return; }`",
-            ),
-            SynExpr::ForLoop(f) => {
-                self.refuse(f.for_token.span(), "a loop used as a value", "add a semicolon behind it")
-            }
-            SynExpr::While(_)
-            | SynExpr::Loop(_)
-            | SynExpr::Break(_)
-            | SynExpr::Continue(_)
-            | SynExpr::Assign(_) => {
-                self.refuse(e.span(), "this statement used as a value", "write it as a statement of its own")
-            }
-            _ => self.refuse(e.span(), "this expression", "`docs/` lists what a kernel body may contain"),
         }
     }
 
@@ -596,7 +350,10 @@ impl<'a> Parser<'a> {
                         }
                     },
                 };
-                let Ok(value) = int.base10_parse::<u64>() else {
+                // A pattern's literal has its sign.
+                let digits = int.base10_digits();
+                let negative = digits.strip_prefix('-');
+                let Ok(value) = negative.unwrap_or(digits).parse::<u64>() else {
                     self.diags.push(
                         Code::Literal,
                         int.span(),
@@ -608,7 +365,11 @@ impl<'a> Parser<'a> {
                 if suffix == Some(ScalarType::F32) {
                     return Some(self.expr(int.span(), ExprKind::Float(value as f32)));
                 }
-                Some(self.expr(int.span(), ExprKind::Int(value, suffix)))
+                let number = self.expr(int.span(), ExprKind::Int(value, suffix));
+                if negative.is_none() {
+                    return Some(number);
+                }
+                Some(self.expr(int.span(), ExprKind::Unary(Unary::Neg, Box::new(number))))
             }
             Lit::Float(f) => {
                 let value = self.float(f)?;
@@ -617,20 +378,6 @@ impl<'a> Parser<'a> {
             Lit::Bool(b) => Some(self.expr(b.span, ExprKind::Bool(b.value))),
             other => self.refuse(other.span(), "text", "kernel values are numbers, `bool` and tiles"),
         }
-    }
-}
-
-/// True for expressions that stand as statements without a semicolon.
-fn is_statement(e: &SynExpr) -> bool {
-    match e {
-        SynExpr::ForLoop(_)
-        | SynExpr::While(_)
-        | SynExpr::Loop(_)
-        | SynExpr::Return(_)
-        | SynExpr::Assign(_) => true,
-        SynExpr::Break(_) | SynExpr::Continue(_) => true,
-        SynExpr::Binary(b) => compound(&b.op).is_some(),
-        _ => false,
     }
 }
 
@@ -679,18 +426,81 @@ fn comparison(op: &BinOp) -> Option<Compare> {
     })
 }
 
-fn compound(op: &BinOp) -> Option<Binary> {
-    Some(match op {
-        BinOp::AddAssign(_) => Binary::Add,
-        BinOp::SubAssign(_) => Binary::Sub,
-        BinOp::MulAssign(_) => Binary::Mul,
-        BinOp::DivAssign(_) => Binary::Div,
-        BinOp::RemAssign(_) => Binary::Rem,
-        BinOp::BitAndAssign(_) => Binary::And,
-        BinOp::BitOrAssign(_) => Binary::Or,
-        BinOp::BitXorAssign(_) => Binary::Xor,
-        BinOp::ShlAssign(_) => Binary::Shl,
-        BinOp::ShrAssign(_) => Binary::Shr,
-        _ => return None,
-    })
+/// What to say of an expression that the language does not have: where, what it is, and the alternative.
+fn refusal(e: &SynExpr) -> (Span, &'static str, &'static str) {
+    let statement = "write it as a statement of its own";
+    match e {
+        SynExpr::Closure(c) => {
+            (c.span(), "a closure", "write the code where it is used, or make it a `#[tile_fn]`")
+        }
+        SynExpr::Macro(m) => (m.mac.path.span(), "a macro call", "write the code out"),
+        SynExpr::Reference(r) => {
+            (r.and_token.span(), "a reference outside an op's arguments", "pass `&tile` directly to the op")
+        }
+        SynExpr::RawAddr(r) => (r.and_token.span(), "a raw pointer", "pass `&tile` directly to the op"),
+        SynExpr::Index(i) => (
+            i.bracket_token.span.open(),
+            "indexing",
+            "load a tile, `let x: rt<..> = load(a, [row, col]);`, or one element, `load_scalar(a, [row, col])`",
+        ),
+        SynExpr::Field(f) => (
+            f.dot_token.span(),
+            "a field access",
+            "use the methods, such as `at.row()`; the values of a device function are bound by `let (x, y) = f(..);`",
+        ),
+        SynExpr::Tuple(t) => (t.paren_token.span.open(), "this tuple", "use separate variables"),
+        SynExpr::Array(a) => {
+            (a.bracket_token.span.open(), "an array outside a coordinate", "use separate variables")
+        }
+        SynExpr::Repeat(r) => (r.bracket_token.span.open(), "an array", "use separate variables"),
+        SynExpr::Struct(s) => (s.path.span(), "a struct value", "use separate variables"),
+        SynExpr::Range(r) => (r.limits.span(), "a range outside `for`", "write `for i in lo..hi`"),
+        SynExpr::Unsafe(u) => (
+            u.unsafe_token.span(),
+            "an `unsafe` block",
+            "mark the whole kernel `unsafe fn` to use `store_at`",
+        ),
+        SynExpr::Try(t) => (t.question_token.span(), "`?`", "ops in a kernel cannot fail"),
+        SynExpr::TryBlock(t) => (t.try_token.span(), "a `try` block", "ops in a kernel cannot fail"),
+        SynExpr::Await(a) => (a.await_token.span(), "`.await`", "loads complete by themselves"),
+        SynExpr::Async(a) => (a.async_token.span(), "an `async` block", "loads complete by themselves"),
+        SynExpr::Yield(y) => (y.yield_token.span(), "`yield`", "a kernel runs to its end"),
+        SynExpr::Let(l) => {
+            (l.let_token.span(), "`let` in a condition", "bind the variable before, and use a comparison")
+        }
+        SynExpr::Const(c) => {
+            (c.const_token.span(), "a `const` block", "declare a size with `derive(..)`, or write the number")
+        }
+        SynExpr::Infer(i) => (i.underscore_token.span(), "`_` as a value", "write the value"),
+        SynExpr::Return(r) => (
+            r.return_token.span(),
+            "`return` inside an expression",
+            "write it as a statement: `if done { return; }`",
+        ),
+        SynExpr::ForLoop(f) => (f.for_token.span(), "a loop used as a value", "add a semicolon behind it"),
+        SynExpr::While(w) => (w.while_token.span(), "a loop used as a value", "add a semicolon behind it"),
+        SynExpr::Loop(l) => {
+            (l.loop_token.span(), "`loop` used as a value", "assign to a variable in a `while` or `for`")
+        }
+        SynExpr::Break(b) => (b.break_token.span(), "`break` inside an expression", statement),
+        SynExpr::Continue(c) => (c.continue_token.span(), "`continue` inside an expression", statement),
+        SynExpr::Assign(a) => (a.eq_token.span(), "an assignment used as a value", statement),
+        SynExpr::Block(b) => (b.span(), "a block with a label", "use `if` / `else`"),
+        SynExpr::Verbatim(_) => {
+            (e.span(), "this expression, which is not stable Rust,", "write it another way")
+        }
+        // Parsed before; a kind that syn adds later gets the general text.
+        SynExpr::Lit(_)
+        | SynExpr::Paren(_)
+        | SynExpr::Group(_)
+        | SynExpr::Path(_)
+        | SynExpr::Unary(_)
+        | SynExpr::Binary(_)
+        | SynExpr::Cast(_)
+        | SynExpr::If(_)
+        | SynExpr::Call(_)
+        | SynExpr::MethodCall(_)
+        | SynExpr::Match(_)
+        | _ => (e.span(), "this expression", "`docs/` lists what a kernel body may contain"),
+    }
 }

@@ -131,6 +131,10 @@ impl Printer<'_> {
                 let along = ident(v.along.name(), span);
                 quote_spanned! { span => #private::rv<#dtype, #len, #private::#along> }
             }
+            SymType::Tuple(parts) => {
+                let parts = parts.iter().map(|p| self.sym(p, span));
+                quote_spanned! { span => (#(#parts),*) }
+            }
             SymType::Own(rows, cols) => {
                 let (rows, cols) = (self.size(rows), self.size(cols));
                 quote_spanned! { span => #private::Own<#rows, #cols> }
@@ -148,6 +152,10 @@ impl Printer<'_> {
                 let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
                 let along = ident(v.along.name(), v.along_span);
                 quote! { #private::#rv<#dtype, #len, #private::#along> }
+            }
+            TypeRef::Tuple(parts, span) => {
+                let parts = parts.iter().map(|t| self.written(t));
+                quote_spanned! { *span => (#(#parts),*) }
             }
             TypeRef::Own(rows, cols, span) => self.sym(&SymType::Own(rows.clone(), cols.clone()), *span),
         }
@@ -175,6 +183,19 @@ impl Printer<'_> {
                 let mutable = quote_spanned!(name.span() => mut);
                 quote! { let #mutable #name #written = #value; #witness }
             }
+            Stmt::LetTuple { names, ty, value } => {
+                let written = ty.as_ref().map(|t| self.written(t));
+                let written = written.map(|t| quote!(: #t));
+                let value = self.expr(value);
+                let names = names.iter().map(|name| match name {
+                    None => quote!(_),
+                    Some(name) => {
+                        let mutable = quote_spanned!(name.span() => mut);
+                        quote!(#mutable #name)
+                    }
+                });
+                quote! { let (#(#names),*) #written = #value; }
+            }
             Stmt::Assign { name, op, value } => {
                 let value = self.expr(value);
                 match op {
@@ -188,7 +209,7 @@ impl Printer<'_> {
                     }
                 }
             }
-            Stmt::For { counter, lo, hi, step, body, span } => {
+            Stmt::For { counter, lo, hi, step, body, span, unroll: _ } => {
                 let (lo, hi, body) = (self.expr(lo), self.expr(hi), self.block(body));
                 let counter = counter.as_ref().map_or(quote!(_), |c| quote_spanned!(c.span() => mut #c));
                 let range = match step {
@@ -278,6 +299,10 @@ impl Printer<'_> {
                 };
                 let cast = ident("cast", span);
                 quote_spanned! { span => #private::scalar::#cast::<#path>(#value) }
+            }
+            ExprKind::Tuple(parts) => {
+                let parts = parts.iter().map(|e| self.expr(e));
+                quote_spanned! { span => (#(#parts),*) }
             }
             ExprKind::Block(block) => self.block(block),
             ExprKind::If { cond, then, otherwise } => {
@@ -488,6 +513,7 @@ fn plain_int(e: &Expr) -> Option<(u64, Option<ScalarType>)> {
         | ExprKind::Logic(..)
         | ExprKind::Compare(..)
         | ExprKind::Cast(..)
+        | ExprKind::Tuple(_)
         | ExprKind::Block(_)
         | ExprKind::If { .. }
         | ExprKind::Method { .. }
@@ -525,16 +551,13 @@ pub fn size_expr(e: &SizeExpr) -> TokenStream {
                 Binary::Mul => quote!(*),
                 Binary::Div => quote!(/),
                 Binary::Rem => quote!(%),
-                // `Parser::size` builds no others.
-                Binary::And
-                | Binary::Or
-                | Binary::Xor
-                | Binary::Shl
-                | Binary::Shr
-                | Binary::Min
-                | Binary::Max => {
-                    quote!(&)
-                }
+                Binary::And => quote!(&),
+                Binary::Or => quote!(|),
+                Binary::Xor => quote!(^),
+                Binary::Shl => quote!(<<),
+                Binary::Shr => quote!(>>),
+                Binary::Min => return quote_spanned! { *span => ::core::cmp::Ord::min(#a, #b) },
+                Binary::Max => return quote_spanned! { *span => ::core::cmp::Ord::max(#a, #b) },
             };
             quote_spanned! { *span => (#a #op #b) }
         }

@@ -4,7 +4,7 @@
 
 use proc_macro2::Ident;
 
-use crate::ast::{DTypeRef, SizeRef, TileRef, VectorRef};
+use crate::ast::{DTypeRef, SizeRef, TileRef, TypeRef, VectorRef};
 use tile_ir::ir::{ParamId, ValueId};
 use tile_ir::types::{Along, Role, ScalarType};
 
@@ -43,6 +43,19 @@ pub enum SymType {
     Vector(SymVector),
     /// The value of `own_tile`.
     Own(SizeRef, SizeRef),
+    /// Several values.
+    Tuple(Vec<SymType>),
+}
+
+/// A type as written.
+pub fn sym_type(ty: &TypeRef) -> SymType {
+    match ty {
+        TypeRef::Tile(t) => SymType::Tile(sym_tile(t)),
+        TypeRef::Vector(v) => SymType::Vector(sym_vector(v)),
+        TypeRef::Scalar(s, _) => SymType::Scalar(*s),
+        TypeRef::Own(rows, cols, _) => SymType::Own(rows.clone(), cols.clone()),
+        TypeRef::Tuple(parts, _) => SymType::Tuple(parts.iter().map(sym_type).collect()),
+    }
 }
 
 /// The value of an expression or variable.
@@ -60,6 +73,8 @@ pub enum Val {
     Own(Owned),
     /// A global parameter.
     Global(ParamId),
+    /// Several values, as a device function gives them.
+    Tuple(Vec<Val>),
     /// Nothing.
     Unit,
     /// The value of a variable whose definition was refused: what uses it is not refused again.
@@ -90,6 +105,30 @@ pub enum Want<'a> {
     Tile(&'a SymTile),
     /// A vector of this type; sources may take it.
     Vector(&'a SymVector),
+    /// Several values of these types.
+    Tuple(&'a [SymType]),
+}
+
+impl<'a> Want<'a> {
+    /// A value of a written type.
+    pub fn of(ty: &'a SymType) -> Want<'a> {
+        match ty {
+            SymType::Scalar(s) => Want::Scalar(*s),
+            SymType::Tile(t) => Want::Tile(t),
+            SymType::Vector(v) => Want::Vector(v),
+            SymType::Own(..) => Want::Any,
+            SymType::Tuple(parts) => Want::Tuple(parts),
+        }
+    }
+}
+
+/// A loop around the current point.
+#[derive(Clone, Debug)]
+pub enum Frame {
+    /// A loop of the IR with the variables it carries, as indices into those in scope.
+    Carries(Vec<usize>),
+    /// A loop that is written out, with the number of open regions around it.
+    Unrolled(usize),
 }
 
 /// How a block ends.
@@ -126,7 +165,7 @@ pub fn sym_vector(v: &VectorRef) -> SymVector {
 pub(crate) fn value_id(val: &Val) -> Option<ValueId> {
     match val {
         Val::Scalar(id, _) | Val::Tile(id, _) | Val::Vector(id, _) => Some(*id),
-        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => None,
+        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken => None,
     }
 }
 
@@ -136,6 +175,25 @@ pub(crate) fn with_id(val: &Val, id: ValueId) -> Val {
         Val::Scalar(_, s) => Val::Scalar(id, *s),
         Val::Tile(_, t) => Val::Tile(id, t.clone()),
         Val::Vector(_, v) => Val::Vector(id, v.clone()),
-        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => val.clone(),
+        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken => val.clone(),
+    }
+}
+
+/// The IR values that a value stands for: one each for a scalar, tile or vector, those of its parts for a tuple.
+pub(crate) fn value_ids(val: &Val) -> Vec<ValueId> {
+    match val {
+        Val::Tuple(parts) => parts.iter().flat_map(value_ids).collect(),
+        other => value_id(other).into_iter().collect(),
+    }
+}
+
+/// The same value with other IR values, in the order of [`value_ids`].
+pub(crate) fn with_ids(val: &Val, ids: &mut impl Iterator<Item = ValueId>) -> Val {
+    match val {
+        Val::Tuple(parts) => Val::Tuple(parts.iter().map(|p| with_ids(p, ids)).collect()),
+        other => match value_id(other).and_then(|_| ids.next()) {
+            Some(id) => with_id(other, id),
+            None => other.clone(),
+        },
     }
 }

@@ -63,19 +63,22 @@ codes! {
         "The launch grid follows from the output: `let at = own_tile::<BM, BN>(c, Snake(8));` says that every sub-group owns one \
          BM x BN tile of `c`. It must be called once, at the top level of the body, on a `&mut gl` parameter.";
     Construct = "T010", "Only the kernel language's constructs may stand in a kernel body.",
-        "A kernel body knows `let`, assignment, `if`/`else`, `for` over ranges, early `return`, scalar arithmetic and the tile ops. \
-         The message names the construct it met and the supported alternative.";
-    UntypedSource = "T011", "A source of a tile has a written type.",
-        "Tiles originate in `zeros` and the loads, and the compiler derives everything after them. Write the type where the tile is \
-         made:\n\n    let x: rt<A, BM, BK> = load(a, [at.row(), k]);";
+        "A kernel body knows `let`, assignment, `if`/`else` and `match` on scalars, `for` over ranges (with `step_by`, and `#[unroll]`), \
+         `while`, `break` and `continue`, early `return`, scalar arithmetic, the ops, and calls of the device functions in `fns(..)`. The \
+         message names the construct it met and the supported alternative.";
+    UntypedSource = "T011", "A source of a tile or vector has a written type.",
+        "Tiles and vectors originate in `zeros`, `fill` and the loads, and the compiler derives everything after them. Write the type \
+         where the value is made:\n\n    let x: rt<A, BM, BK> = load(a, [at.row(), k]);\n    let bias: rv<f32, BN, PerCol> = load_vec(b, [0, at.col()]);";
     InlineSize = "T012", "Sizes in tile types are parameters, literals or derived sizes.",
         "Stable Rust rejects arithmetic on const parameters inside a type. Declare the size in the attribute and use its name:\n\n    \
          #[tile_kernel(derive(HALF = BM / 2), instances(..))]\n    fn k<const BM: usize, const HALF: usize>(..) { let x: rt<bf16, HALF, 16> = ..; }";
     FreeName = "T013", "A kernel body uses only its parameters, its own variables and literals.",
         "The attribute sees tokens, not values, so a constant or static defined elsewhere has no value it could compile in. Pass it as a \
          scalar parameter, make it a `const` generic parameter, or write the literal.";
-    UnknownOp = "T014", "A call in a kernel body is an op of the language.",
-        "Only the ops of the language may be called. The message lists the nearest one.";
+    UnknownOp = "T014", "A call in a kernel body is an op of the language or a listed device function.",
+        "Only the ops of the language may be called, and functions with `#[tile_fn]` that the attribute lists by path: \
+         `#[tile_kernel(fns(bias_relu, other::clamp), instances(..))]`, and likewise `#[tile_fn(fns(..))]` for what a device function \
+         calls. The message names the nearest op.";
     Arguments = "T015", "An op is called with the arguments it takes.",
         "The message shows the op's form. Global arguments are parameters of the kernel, by name; coordinates are `[row, col]`, \
          `[batch, depth, row, col]` or the value of `own_tile`, in tiles.";
@@ -132,6 +135,11 @@ codes! {
         "The body of a kernel must be right for every type its bounds admit. `T: AnyElement` admits integers and promises that elements can be \
          moved: `load`, `store`, `zeros`, `.to::<U>()`. `T: Element` admits floats and promises arithmetic in f32, `T: MmaInput` also matrix \
          multiplication.";
+    Unroll = "T061", "An unrolled loop has bounds known at compile time and leaves a kernel of bounded size.",
+        "`#[unroll] for i in 0..4u32 { .. }` writes the body out once per value of the counter, which is then a constant. The bounds are \
+         literals, sizes (`BM as u32`), counters of unrolled loops around it, and what is computed from them; the step is a constant as \
+         in every loop. All runs together make at most 16,384 ops. `break` and `continue` are decided by such constants too, since a \
+         body that is written out cannot be left at run time: use a plain `for` for that.";
     Structure = "T090", "The compiler's own representation is well formed.",
         "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
 }

@@ -6,6 +6,7 @@
 //! `.scale(s)`; integers go out in pieces of 16 bits, which f32 holds exactly.
 //! *Not here*: matrices of real sizes (tile-std), the meaning of single SPIR-V words (tile-sim).
 
+mod choices;
 mod device_functions;
 mod integers;
 mod loops;

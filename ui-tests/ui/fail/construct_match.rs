@@ -1,4 +1,4 @@
-//! T010: branches are `if` and `else`.
+//! T010: a pattern of `match` is a number, `true`, `false`, a range or `_`.
 
 use tile_std::prelude::*;
 
@@ -7,7 +7,7 @@ fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
     let at = own_tile::<M, 16>(c, Linear);
     let k = match n {
         0 => 1u32,
-        _ => n,
+        m => m + 1,
     };
     let tile: rt<f32, M, 16> = zeros();
     store(c, &tile, at);
