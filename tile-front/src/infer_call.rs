@@ -101,7 +101,7 @@ impl Infer<'_> {
                 let dtype = match want {
                     Want::Tile(sym) => Some(sym.dtype.clone()),
                     Want::Vector(sym) => Some(sym.dtype.clone()),
-                    Want::Any | Want::Scalar(_) => None,
+                    Want::Any | Want::Scalar(_) | Want::Tuple(_) => None,
                 };
                 if let Some(dtype) = &dtype {
                     self.check_bound("fill", dtype, Bound::Element, span)?;

@@ -31,7 +31,13 @@ impl Infer<'_> {
         let dtype = match &val {
             Val::Tile(_, sym) => Some(sym.dtype.clone()),
             Val::Vector(_, sym) => Some(sym.dtype.clone()),
-            Val::Scalar(..) | Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Unit | Val::Broken => None,
+            Val::Scalar(..)
+            | Val::Int(_)
+            | Val::Own(_)
+            | Val::Global(_)
+            | Val::Tuple(_)
+            | Val::Unit
+            | Val::Broken => None,
         };
         if let Some(dtype) = &dtype {
             self.check_bound(&name.to_string(), dtype, Bound::Element, span)?;
