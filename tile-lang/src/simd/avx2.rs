@@ -43,47 +43,98 @@ pub(crate) static BODIES: Bodies = Bodies {
 /// Values in a vector.
 const LANES: usize = 8;
 
+/// Columns of a panel of B: what a block keeps in the registers of a row.
+const PANEL: usize = 2 * LANES;
+
+/// Rows of a packed panel: 16 KiB, half of a usual L1 cache.
+const DEPTH: usize = 256;
+
+/// Rows of C from which packing a panel pays: it costs about as much as one block of rows.
+const PACK_FROM: usize = 24;
+
+/// Steps of K per turn of the loop: enough to hide the address arithmetic.
+const UNROLL: usize = 4;
+
+/// A panel of B with its rows one after another, on a cache-line boundary. In a tile the rows lie some hundred
+/// bytes apart and fall into few sets of the L1 cache, where they evict each other and A's.
+#[repr(align(64))]
+struct Panel([f32; DEPTH * PANEL]);
+
 /// Accumulates an `R x 8V` block of the product; the block lives in registers for the whole of K.
 ///
 /// # Safety
 /// The CPU has the level's features; `c` is R x 8V, `a` R x k, `b` k x 8V.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn block<const R: usize, const V: usize>(
+unsafe fn block<const R: usize, const V: usize, const PACKED: bool>(
     k: usize,
     c: Dst<f32>,
     a: Src<f32>,
     b: Src<f32>,
     lines: &mut Lines,
 ) {
-    // SAFETY: all indices below are inside the shapes the caller promises.
+    // SAFETY: all indices below are inside the shapes the caller promises; prefetches are hints.
     unsafe {
+        // A constant pitch leaves more registers for the rows of A.
+        let b = if PACKED { Src { ptr: b.ptr, pitch: V * LANES } } else { b };
         let mut acc = [[_mm256_setzero_ps(); V]; R];
         for (r, row) in acc.iter_mut().enumerate() {
             for (v, sum) in row.iter_mut().enumerate() {
                 *sum = _mm256_loadu_ps(c.at(r, v * LANES));
             }
         }
-        let rows: [*const f32; R] = core::array::from_fn(|r| a.at(r, 0));
-        let mut right = b.ptr;
-        for i in 0..k {
-            if i % 4 == 0 {
-                lines.fetch();
+        // The next block's part of C, and turn by turn its rows of A, which are one region in a tile.
+        for r in 0..R {
+            _mm_prefetch::<_MM_HINT_T0>(c.at(R + r, 0).cast());
+        }
+        let (mut left, mut right, mut next) = (a, b, a.from(R, 0));
+        for _ in 0..k / UNROLL {
+            lines.fetch();
+            for line in 0..(R * UNROLL).div_ceil(LINE) {
+                _mm_prefetch::<_MM_HINT_T0>(next.at(0, line * LINE).cast());
             }
-            let mut vectors = [_mm256_setzero_ps(); V];
-            for (v, vector) in vectors.iter_mut().enumerate() {
-                *vector = _mm256_loadu_ps(right.add(v * LANES));
-            }
-            for (row, sums) in rows.iter().zip(&mut acc) {
-                let left = _mm256_set1_ps(*row.add(i));
-                for (sum, vector) in sums.iter_mut().zip(vectors) {
-                    *sum = _mm256_fmadd_ps(left, vector, *sum);
-                }
-            }
-            right = right.wrapping_add(b.pitch);
+            steps::<R, V, UNROLL>(&mut acc, left, right);
+            left = left.from(0, UNROLL);
+            right = right.from(UNROLL, 0);
+            next = next.from(0, R * UNROLL);
+        }
+        for _ in 0..k % UNROLL {
+            steps::<R, V, 1>(&mut acc, left, right);
+            left = left.from(0, 1);
+            right = right.from(1, 0);
         }
         for (r, row) in acc.iter().enumerate() {
             for (v, sum) in row.iter().enumerate() {
                 _mm256_storeu_ps(c.at(r, v * LANES), *sum);
+            }
+        }
+    }
+}
+
+/// Values in a cache line.
+const LINE: usize = 16;
+
+/// # Safety
+/// The CPU has the level's features; `a` is R x K, `b` K x 8V.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn steps<const R: usize, const V: usize, const K: usize>(
+    acc: &mut [[__m256; V]; R],
+    a: Src<f32>,
+    b: Src<f32>,
+) {
+    // SAFETY: all indices below are inside the shapes the caller promises.
+    unsafe {
+        for i in 0..K {
+            let mut vectors = [_mm256_setzero_ps(); V];
+            for (v, vector) in vectors.iter_mut().enumerate() {
+                *vector = _mm256_loadu_ps(b.at(i, v * LANES));
+            }
+            for (r, sums) in acc.iter_mut().enumerate() {
+                let left = _mm256_set1_ps(*a.at(r, i));
+                for (sum, vector) in sums.iter_mut().zip(vectors) {
+                    *sum = _mm256_fmadd_ps(left, vector, *sum);
+                }
             }
         }
     }
@@ -94,7 +145,7 @@ unsafe fn block<const R: usize, const V: usize>(
 /// # Safety
 /// The CPU has the level's features; `c` is m x 8V, `a` m x k, `b` k x 8V.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn columns<const V: usize>(
+unsafe fn columns<const V: usize, const PACKED: bool>(
     m: usize,
     k: usize,
     c: Dst<f32>,
@@ -110,15 +161,39 @@ unsafe fn columns<const V: usize>(
         // SAFETY: the block is rows `row..row + rows` of the caller's shapes.
         unsafe {
             match rows {
-                1 => block::<1, V>(k, c, a, b, lines),
-                2 => block::<2, V>(k, c, a, b, lines),
-                3 => block::<3, V>(k, c, a, b, lines),
-                4 => block::<4, V>(k, c, a, b, lines),
-                5 => block::<5, V>(k, c, a, b, lines),
-                _ => block::<6, V>(k, c, a, b, lines),
+                1 => block::<1, V, PACKED>(k, c, a, b, lines),
+                2 => block::<2, V, PACKED>(k, c, a, b, lines),
+                3 => block::<3, V, PACKED>(k, c, a, b, lines),
+                4 => block::<4, V, PACKED>(k, c, a, b, lines),
+                5 => block::<5, V, PACKED>(k, c, a, b, lines),
+                _ => block::<6, V, PACKED>(k, c, a, b, lines),
             }
         }
         row += rows;
+    }
+}
+
+/// Accumulates the columns of a panel, [`DEPTH`] steps of K after another, with each part of B packed.
+///
+/// # Safety
+/// The CPU has the level's features; `c` is m x [`PANEL`], `a` m x k, `b` k x [`PANEL`].
+#[target_feature(enable = "avx2,fma")]
+unsafe fn packed(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>, lines: &mut Lines) {
+    let mut panel = core::mem::MaybeUninit::<Panel>::uninit();
+    let ptr: *mut f32 = panel.as_mut_ptr().cast();
+    for from in (0..k).step_by(DEPTH) {
+        let depth = DEPTH.min(k - from);
+        let (a, b) = (a.from(0, from), b.from(from, 0));
+        // SAFETY: rows below `depth` exist in `b` and in the panel; all of those that are read are written.
+        unsafe {
+            for row in 0..depth {
+                for v in 0..PANEL / LANES {
+                    let vector = _mm256_loadu_ps(b.at(row, v * LANES));
+                    _mm256_store_ps(ptr.add(row * PANEL + v * LANES), vector);
+                }
+            }
+            columns::<{ PANEL / LANES }, true>(m, depth, c, a, Src { ptr, pitch: PANEL }, lines);
+        }
     }
 }
 
@@ -133,8 +208,9 @@ unsafe fn mma([m, n, k]: [usize; 3], c: Dst<f32>, a: Src<f32>, b: Src<f32>, line
         unsafe {
             match (n - col) / LANES {
                 0 => portable::mma([m, n - col, k], c, a, b, lines),
-                1 => columns::<1>(m, k, c, a, b, lines),
-                _ => columns::<2>(m, k, c, a, b, lines),
+                1 => columns::<1, false>(m, k, c, a, b, lines),
+                _ if m >= PACK_FROM => packed(m, k, c, a, b, lines),
+                _ => columns::<2, false>(m, k, c, a, b, lines),
             }
         }
         col += if n - col < LANES { n - col } else { ((n - col) / LANES).min(2) * LANES };

@@ -229,6 +229,10 @@ fn products_are_bit_identical() {
         [8, 0, 4],
         [8, 16, 0],
         [9, 24, 33],
+        // Deep enough for a panel of B to be packed in two parts, with a rest of rows, columns and steps.
+        [24, 16, 256],
+        [31, 42, 515],
+        [23, 32, 258],
     ];
     for level in levels() {
         for [m, n, k] in shapes {
