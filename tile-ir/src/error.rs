@@ -114,8 +114,8 @@ codes! {
     StoreShape = "T030", "A stored tile has the element type of its tensor, the role `Row` (or `Acc` for f32 and i32), and the shape that was owned.",
         "Convert with `.to::<T>()` before storing, and call `own_tile` with the rows and columns of the tile.";
     LoadForm = "T031", "Each load gives the roles its hardware form produces.",
-        "`load` gives `Row` (or `Acc` for f32 and i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT`; the packed forms exist for \
-         16-bit types. The tile's element type is the tensor's.";
+        "`load` gives `Row` (or `Acc` for f32 and i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT` or `Row`; the packed forms exist \
+         for 16-bit types. The tile's element type is the tensor's.";
     ScaleType = "T032", "`.scale(s)` works on f32 tiles with an f32 factor.",
         "Scale the accumulator before converting it: `acc.scale(alpha).to::<bf16>()`. It would otherwise round twice.";
     MapOperand = "T033", "An element-wise op takes operands that belong together element by element.",
@@ -135,6 +135,20 @@ codes! {
         "The body of a kernel must be right for every type its bounds admit. `T: AnyElement` admits integers and promises that elements can be \
          moved: `load`, `store`, `zeros`, `.to::<U>()`. `T: Element` admits floats and promises arithmetic in f32, `T: MmaInput` also matrix \
          multiplication.";
+    TransposeShape = "T057", "`.transpose()` works on `Row` and `Acc` tiles whose rows and columns are multiples of 16.",
+        "The transpose is a `Row` tile, made of square blocks of 16 x 16 elements: a lane per row becomes a lane per column. A packed tile \
+         has no transpose in registers; load its tensor with the other load (`load_transform` or `load_transpose`). A tile that is \
+         only needed transposed costs less as `let x: rt<T, N, M> = load_transpose(a, [m, n]);`.";
+    SubTile = "T058", "A part of a tile lies in the tile, at a place known at compile time.",
+        "`x.sub_tile::<R, C>(i, j)` is the part of R rows and C columns that begins at row `i * R` and column `j * C`; `i` and `j` are \
+         literals, `const` parameters or derived sizes. A part obeys the rule of tile sizes (T020), has the element type and role of its tile, \
+         and costs nothing: it is a name for some of the tile's registers.";
+    AtomicType = "T059", "An atomic add adds f32 to an f32 output.",
+        "`atomic_add(c, &tile, [row, col])` adds `Row` and `Acc` tiles of f32, `atomic_add_vec(c, &v, [row, i])` vectors of f32, to a \
+         `&mut gl<f32>`. Convert with `.to::<f32>()` and make the output f32.";
+    AtomicMix = "T060", "An output takes either atomic adds or plain stores and loads, in one kernel.",
+        "An atomic add goes to any element, so a plain store or load of the same output could meet it from another sub-group. Use a \
+         second output, or a second kernel. The output's elements before the launch are what the sums start from: fill it with zeros first.";
     Unroll = "T061", "An unrolled loop has bounds known at compile time and leaves a kernel of bounded size.",
         "`#[unroll] for i in 0..4u32 { .. }` writes the body out once per value of the counter, which is then a constant. The bounds are \
          literals, sizes (`BM as u32`), counters of unrolled loops around it, and what is computed from them; the step is a constant as \

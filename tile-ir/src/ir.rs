@@ -353,6 +353,49 @@ pub enum OpKind {
         /// What the others become, `f32`.
         fill: ValueId,
     },
+    /// The transpose of a tile, in the role `Row`.
+    Transpose {
+        /// The tile.
+        tile: ValueId,
+    },
+    /// A part of a tile as a tile of its own, of the result's type.
+    SubTile {
+        /// The tile.
+        tile: ValueId,
+        /// Which part as (row, col), counted in parts.
+        at: (u32, u32),
+    },
+    /// A tile with one part replaced.
+    SetSubTile {
+        /// The tile.
+        tile: ValueId,
+        /// What the part becomes.
+        part: ValueId,
+        /// Which part as (row, col), counted in parts.
+        at: (u32, u32),
+    },
+    /// Stores the transpose of a tile; elements outside the plane are dropped. The coordinate counts tiles of the
+    /// transposed shape.
+    StoreTranspose {
+        /// The destination.
+        global: ParamId,
+        /// The tile.
+        tile: ValueId,
+        /// Where.
+        at: Coord,
+    },
+    /// Adds every element of a tile or vector to one of a global, each by itself in one indivisible step; elements
+    /// outside the plane are dropped. The order of the additions is open.
+    AtomicAdd {
+        /// The destination.
+        global: ParamId,
+        /// The tile, or the vector that is added to consecutive elements of one row.
+        value: ValueId,
+        /// Where; for a vector as in `LoadVector`.
+        at: Coord,
+        /// True for a vector.
+        vector: bool,
+    },
     /// Runs the body for `lo`, `lo + step`, … below `hi`. Results are the carried values after the last run.
     For {
         /// First counter value; its type is the counter's (an integer type).
@@ -427,6 +470,12 @@ impl OpKind {
             OpKind::KeepFirst { along: Along::Rows, .. } => "keep_rows",
             OpKind::Triangle { lower: true, .. } => "tril",
             OpKind::Triangle { lower: false, .. } => "triu",
+            OpKind::Transpose { .. } => "transpose",
+            OpKind::SubTile { .. } => "sub_tile",
+            OpKind::SetSubTile { .. } => "set_sub_tile",
+            OpKind::StoreTranspose { .. } => "store_transpose",
+            OpKind::AtomicAdd { vector: false, .. } => "atomic_add",
+            OpKind::AtomicAdd { vector: true, .. } => "atomic_add_vec",
             OpKind::For { .. } => "for",
             OpKind::While { .. } => "while",
             OpKind::If { .. } => "if",
@@ -461,7 +510,12 @@ impl OpKind {
             | OpKind::LoadVector { .. }
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }
-            | OpKind::Triangle { .. } => vec![],
+            | OpKind::Triangle { .. }
+            | OpKind::Transpose { .. }
+            | OpKind::SubTile { .. }
+            | OpKind::SetSubTile { .. }
+            | OpKind::StoreTranspose { .. }
+            | OpKind::AtomicAdd { .. } => vec![],
         }
     }
 
@@ -476,7 +530,13 @@ impl OpKind {
                 Order::Snake(width) => vec![*width],
             },
             OpKind::Load { at, .. } | OpKind::Prefetch { at, .. } => at.values().collect(),
-            OpKind::Store { tile, at, .. } => core::iter::once(*tile).chain(at.values()).collect(),
+            OpKind::Store { tile, at, .. }
+            | OpKind::StoreTranspose { tile, at, .. }
+            | OpKind::AtomicAdd { value: tile, at, .. } => {
+                core::iter::once(*tile).chain(at.values()).collect()
+            }
+            OpKind::Transpose { tile } | OpKind::SubTile { tile, .. } => vec![*tile],
+            OpKind::SetSubTile { tile, part, .. } => vec![*tile, *part],
             OpKind::Mma { acc, a, b } => vec![*acc, *a, *b],
             OpKind::Convert { tile } => vec![*tile],
             OpKind::Scale { tile, by } => vec![*tile, *by],
@@ -502,7 +562,12 @@ impl OpKind {
     pub const fn has_effect(&self) -> bool {
         matches!(
             self,
-            OpKind::Store { .. } | OpKind::Prefetch { .. } | OpKind::For { .. } | OpKind::If { .. }
+            OpKind::Store { .. }
+                | OpKind::StoreTranspose { .. }
+                | OpKind::AtomicAdd { .. }
+                | OpKind::Prefetch { .. }
+                | OpKind::For { .. }
+                | OpKind::If { .. }
         )
     }
 }

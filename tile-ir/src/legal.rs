@@ -145,6 +145,9 @@ pub const MMA_ROWS: u32 = 8;
 /// Columns of one matrix instruction on every `xe` device, and so of the smallest tile.
 pub const MMA_COLS: u32 = 16;
 
+/// A transpose in registers moves square blocks of this many rows and columns: the lanes of a register.
+pub const TRANSPOSE_UNIT: u32 = 16;
+
 /// The matrix instructions the lowering may emit.
 pub const MMAS: &[MmaRow] = &[
     MmaRow {

@@ -4,6 +4,7 @@
 //! rule about its own operands and results holds, and then says which devices have what it needs.
 //! *Not here*: rules about where an op stands (`verify`).
 
+pub mod layout;
 pub mod list;
 pub mod map;
 pub mod memory;
@@ -36,6 +37,8 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Load { .. }
         | OpKind::Prefetch { .. }
         | OpKind::Store { .. }
+        | OpKind::StoreTranspose { .. }
+        | OpKind::AtomicAdd { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. } => memory::check(kernel, op),
         OpKind::Fill { .. }
@@ -44,6 +47,9 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. } => map::check(kernel, op),
         OpKind::Reduce { .. } => reduce::check(kernel, op),
+        OpKind::Transpose { .. } | OpKind::SubTile { .. } | OpKind::SetSubTile { .. } => {
+            layout::check(kernel, op)
+        }
         OpKind::Zeros | OpKind::Mma { .. } | OpKind::Convert { .. } | OpKind::Scale { .. } => {
             mma::check(kernel, op)
         }

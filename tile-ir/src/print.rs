@@ -102,7 +102,14 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
                 write!(f, " peers={}", peers.name())?;
             }
         }
-        OpKind::Store { global, tile, at } => write!(f, "store {global} {tile} {}", coord(at))?,
+        OpKind::Store { global, tile: value, at }
+        | OpKind::StoreTranspose { global, tile: value, at }
+        | OpKind::AtomicAdd { global, value, at, .. } => {
+            write!(f, "{} {global} {value} {}", op.kind.name(), coord(at))?;
+        }
+        OpKind::SubTile { at, .. } | OpKind::SetSubTile { at, .. } => {
+            write!(f, "{} {} ({}, {})", op.kind.name(), list(&op.kind.operands()), at.0, at.1)?;
+        }
         OpKind::For { lo, hi, step, inits, body } => {
             write!(
                 f,
@@ -153,7 +160,8 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         | OpKind::MapBinary { .. }
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
-        | OpKind::Triangle { .. } => {
+        | OpKind::Triangle { .. }
+        | OpKind::Transpose { .. } => {
             f.write_str(op.kind.name())?;
             let operands = op.kind.operands();
             if !operands.is_empty() {

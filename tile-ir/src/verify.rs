@@ -63,6 +63,7 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
     };
     v.check_header();
     v.check_region(&kernel.body, 0, &[]);
+    v.check_mixing();
     let grid = v.owned.first().map(|o| (o.global, o.tile));
     if v.owned.len() != 1 {
         let span = v.owned.get(1).map_or(Span::NONE, |o| o.span);
@@ -312,11 +313,15 @@ impl<'a> Verifier<'a> {
                 self.check_rule(op);
                 self.check_store(op, *global, *tile, at);
             }
-            OpKind::Load { global, at, .. } => {
+            OpKind::StoreTranspose { global, tile, at } => {
+                self.check_rule(op);
+                self.check_store(op, *global, *tile, at);
+            }
+            OpKind::Load { global, at, form } => {
                 self.check_rule(op);
                 if matches!(self.kernel.global(*global), Some((_, Access::Out))) {
                     let tile = op.results.first().and_then(|&v| self.kernel.ty(v).tile());
-                    let owned = tile.is_some_and(|t| self.is_owned(at, (t.rows, t.cols)));
+                    let owned = tile.is_some_and(|t| self.is_owned(at, form.window((t.rows, t.cols))));
                     if !owned && !self.kernel.unowned_stores {
                         self.report(
                             Code::LoadFromOutput,
@@ -348,6 +353,10 @@ impl<'a> Verifier<'a> {
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
             | OpKind::LoadVector { .. }
+            | OpKind::Transpose { .. }
+            | OpKind::SubTile { .. }
+            | OpKind::SetSubTile { .. }
+            | OpKind::AtomicAdd { .. }
             | OpKind::Scale { .. } => {
                 self.check_rule(op);
                 self.check_read(op);
@@ -379,6 +388,45 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Refuses outputs that take atomic adds and are also stored or loaded plainly, at the op that makes it two ways.
+    fn check_mixing(&mut self) {
+        let kernel = self.kernel;
+        let mut ways: Vec<Option<bool>> = vec![None; kernel.params.len()];
+        let mut mixed = vec![];
+        kernel.body.walk(&mut |op| {
+            let (global, atomic) = if let OpKind::AtomicAdd { global, .. } = &op.kind {
+                (global, true)
+            } else if let OpKind::Store { global, .. }
+            | OpKind::StoreTranspose { global, .. }
+            | OpKind::Load { global, .. }
+            | OpKind::LoadVector { global, .. }
+            | OpKind::LoadScalar { global, .. } = &op.kind
+            {
+                (global, false)
+            } else {
+                return;
+            };
+            if let Some(way) = ways.get_mut(global.0 as usize)
+                && *way.get_or_insert(atomic) != atomic
+                && matches!(kernel.global(*global), Some((_, Access::Out)))
+            {
+                mixed.push((*global, op.span, op.kind.name(), atomic));
+            }
+        });
+        for (global, span, name, atomic) in mixed {
+            let param = kernel.params.get(global.0 as usize).map_or("", |p| p.name.as_str());
+            let before = if atomic { "stored or loaded plainly" } else { "added to atomically" };
+            self.report(
+                Code::AtomicMix,
+                span,
+                format!(
+                    "an output takes either atomic adds or plain stores and loads; here `{name}` uses `{param}`, which is {before} before"
+                ),
+                "use a second output, or a second kernel",
+            );
+        }
+    }
+
     fn check_rule(&mut self, op: &Op) {
         match ops::check(self.kernel, op) {
             Ok(devices) => self.devices.retain(|d| devices.contains(d)),
@@ -401,7 +449,12 @@ impl<'a> Verifier<'a> {
 
     fn check_store(&mut self, op: &Op, global: ParamId, tile: ValueId, at: &Coord) {
         let Some(t) = self.kernel.ty(tile).tile() else { return };
-        if self.kernel.unowned_stores || self.is_owned(at, (t.rows, t.cols)) {
+        let (rows, cols) = if matches!(op.kind, OpKind::StoreTranspose { .. }) {
+            (t.cols, t.rows)
+        } else {
+            (t.rows, t.cols)
+        };
+        if self.kernel.unowned_stores || self.is_owned(at, (rows, cols)) {
             return;
         }
         let name = self.kernel.params.get(global.0 as usize).map_or("", |p| p.name.as_str());
@@ -409,8 +462,7 @@ impl<'a> Verifier<'a> {
             Code::UnownedStore,
             op.span,
             format!(
-                "a safe kernel stores only to the tile its sub-group owns; this store of a {}x{} tile to `{name}` does not go to an owned tile of that size",
-                t.rows, t.cols
+                "a safe kernel stores only to the tile its sub-group owns; this store of a {rows}x{cols} tile to `{name}` does not go to an owned tile of that size"
             ),
             "store at the value of `own_tile::<ROWS, COLS>(..)`, or mark the kernel `unsafe fn` and use `store_at`",
         );
@@ -504,6 +556,11 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
             | OpKind::LoadVector { .. }
+            | OpKind::Transpose { .. }
+            | OpKind::SubTile { .. }
+            | OpKind::SetSubTile { .. }
+            | OpKind::StoreTranspose { .. }
+            | OpKind::AtomicAdd { .. }
             | OpKind::Scale { .. } => {}
         }
         op.kind.operands().iter().for_each(|v| live[v.0 as usize] = true);

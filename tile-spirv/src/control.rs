@@ -297,6 +297,11 @@ impl<'a> Lowering<'a> {
             OpKind::Triangle { tile, lower, row_start, col_start, fill } => {
                 self.lower_triangle(op, *tile, *lower, (*row_start, *col_start), *fill)?;
             }
+            OpKind::Transpose { tile } => self.lower_transpose(op, *tile)?,
+            OpKind::SubTile { tile, at } => self.lower_sub_tile(op, *tile, *at)?,
+            OpKind::SetSubTile { tile, part, at } => self.lower_set_sub_tile(op, *tile, *part, *at)?,
+            OpKind::StoreTranspose { global, tile, at } => self.lower_store_transpose(*global, *tile, at)?,
+            OpKind::AtomicAdd { global, value, at, .. } => self.lower_atomic_add(*global, *value, at)?,
             // Scalars are emitted when something needs them.
             OpKind::OwnTile { .. }
             | OpKind::Const(_)

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use rspirv::spirv::{Capability, Op as Inst, Scope};
 use tile_ir::ir::{Coord, Kernel, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
-use tile_ir::types::{DType, TileType};
+use tile_ir::types::TileType;
 
 use crate::LowerError;
 use crate::abi::Surface;
@@ -199,47 +199,48 @@ impl<'a> Lowering<'a> {
         let mut out = chunks.to_vec();
         for across in 0..layout.across() {
             for down in 0..layout.down() {
+                let bits = layout.component_bits();
                 let mask = match form {
                     LoadForm::Plain | LoadForm::Transform => {
-                        let bits = if form == LoadForm::Plain { 8 * tile.dtype.size_bytes() } else { 32 };
                         self.column_mask(surface, col, LANES * across, bits)
                     }
-                    LoadForm::Transpose => self.pair_mask(surface, col, LANES * down),
+                    LoadForm::Transpose if tile.role.is_right_operand() => {
+                        self.pair_mask(surface, col, LANES * down)
+                    }
+                    LoadForm::Transpose => self.row_mask(surface, col, layout.chunk_rows() * down, bits),
                 };
                 let index = layout.index(down, across);
-                out[index] = self.masked(out[index], mask, tile, form);
+                out[index] = self.masked(out[index], mask, layout.chunk());
             }
         }
         out
     }
 
-    fn masked(&mut self, chunk: Id, mask: Id, tile: TileType, form: LoadForm) -> Id {
+    fn masked(&mut self, chunk: Id, mask: Id, ty: Ty) -> Id {
         let e = &mut self.e;
-        match (form, tile.dtype) {
-            (LoadForm::Plain, DType::F32) => {
-                let bits = e.pure(Inst::Bitcast, Ty::Int8(32), &[chunk]);
-                let kept = e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[bits, mask]);
-                e.pure(Inst::Bitcast, Ty::Float8(32), &[kept])
-            }
-            (LoadForm::Plain, DType::Bf16 | DType::F16) => {
-                e.pure(Inst::BitwiseAnd, Ty::Int8(16), &[chunk, mask])
-            }
-            (LoadForm::Plain, DType::I32) | (LoadForm::Transform | LoadForm::Transpose, _) => {
-                e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[chunk, mask])
-            }
+        if ty == Ty::Float8(32) {
+            let bits = e.pure(Inst::Bitcast, Ty::Int8(32), &[chunk]);
+            let kept = e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[bits, mask]);
+            return e.pure(Inst::Bitcast, ty, &[kept]);
         }
+        e.pure(Inst::BitwiseAnd, ty, &[chunk, mask])
     }
 
     /// All bits where this lane's column is inside, in 8 components.
     fn column_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
+        let word = self.column_word(surface, col, offset, bits);
+        self.e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &[word; 8])
+    }
+
+    /// All bits where column `offset` plus this lane's number is inside.
+    fn column_word(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
         let lane = self.lane();
         let e = &mut self.e;
         let first = col.at(e, offset);
         let column = e.add(U32, first, lane);
         let inside = e.compare(Inst::ULessThan, column, surface.cols);
         let (all, none) = (e.int(Ty::Int(bits), (1 << bits) - 1), e.int(Ty::Int(bits), 0));
-        let word = e.select(Ty::Int(bits), inside, all, none);
-        e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &[word; 8])
+        e.select(Ty::Int(bits), inside, all, none)
     }
 
     /// For a transposed operand: component `i` holds the columns `offset + 2i` (low half) and `offset + 2i + 1` of
@@ -251,7 +252,6 @@ impl<'a> Lowering<'a> {
         let pairs = offset / 2;
         let lane = self.lane();
         let e = &mut self.e;
-        e.need(Capability::Groups);
         let base = col.at(e, 2 * (pairs / LANES * LANES));
         let twice = e.mul_u32(lane, 2);
         let first = e.add(U32, base, twice);
@@ -261,14 +261,28 @@ impl<'a> Lowering<'a> {
         let has_second = e.compare(Inst::ULessThan, second, surface.cols);
         let rest = e.select(U32, has_first, low, none);
         let word = e.select(U32, has_second, all, rest);
+        self.from_lanes(word, 32, pairs % LANES)
+    }
+
+    /// For a transposed `Row` tile: all bits of component `i` where column `offset + i` of the tensor is inside, the same
+    /// in every lane.
+    fn row_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
+        let word = self.column_word(surface, col, offset / LANES * LANES, bits);
+        self.from_lanes(word, bits, offset % LANES)
+    }
+
+    /// The words of 8 lanes from `first` on as 8 components that are the same in every lane.
+    fn from_lanes(&mut self, word: Id, bits: u32, first: u32) -> Id {
+        let e = &mut self.e;
+        e.need(Capability::Groups);
         let scope = e.u32(Scope::Subgroup as u32);
         let words: Vec<Id> = (0..8)
             .map(|i| {
-                let from = e.u32(pairs % LANES + i);
-                e.pure(Inst::GroupBroadcast, U32, &[scope, word, from])
+                let from = e.u32(first + i);
+                e.pure(Inst::GroupBroadcast, Ty::Int(bits), &[scope, word, from])
             })
             .collect();
-        e.pure(Inst::CompositeConstruct, Ty::Int8(32), &words)
+        e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &words)
     }
 }
 

@@ -70,6 +70,16 @@ impl Layout {
         }
     }
 
+    /// The SPIR-V type of one component of a chunk.
+    pub(crate) fn component(self) -> Ty {
+        if self.chunk() == Ty::Float8(32) { Ty::Float(32) } else { Ty::Int(self.component_bits()) }
+    }
+
+    /// Bits of one component of a chunk.
+    pub(crate) fn component_bits(self) -> u32 {
+        if self.tile.role.is_right_operand() { 32 } else { 8 * self.tile.dtype.size_bytes() }
+    }
+
     /// Rows of a chunk.
     pub(crate) fn chunk_rows(self) -> u32 {
         if self.tile.role.is_right_operand() { 16 } else { 8 }
@@ -96,12 +106,24 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// The chunks of a part, each with its position in the list of the whole tile's chunks. The part's (row, col) is
+    /// counted in parts.
+    pub(crate) fn places_in(self, whole: Layout, (row, col): (u32, u32)) -> Vec<(usize, usize)> {
+        let mut out = vec![];
+        for across in 0..self.across() {
+            for down in 0..self.down() {
+                let outer = whole.index(row * self.down() + down, col * self.across() + across);
+                out.push((self.index(down, across), outer));
+            }
+        }
+        out
+    }
+}
+
 /// Rows and columns that a tile covers in its tensor.
 pub(crate) fn footprint(tile: TileType, form: LoadForm) -> (u32, u32) {
-    match form {
-        LoadForm::Plain | LoadForm::Transform => (tile.rows, tile.cols),
-        LoadForm::Transpose => (tile.cols, tile.rows),
-    }
+    form.window((tile.rows, tile.cols))
 }
 
 /// One block message of a load or prefetch.
@@ -170,17 +192,20 @@ pub(crate) fn loads(tile: TileType, form: LoadForm) -> Result<Vec<Message>, Lowe
     Ok(messages)
 }
 
-/// A 16 x 16 packed chunk is one transposing load of 8 columns of 32 bits (pairs along K) by 16 rows.
+/// A transposing load moves 8 columns of 32 bits by 16 rows: a 16 x 16 packed chunk (pairs along K), an 8 x 16 chunk of 32
+/// bits, or two 8 x 16 chunks of 16 bits below each other, of which the tile may have only the upper one.
 fn transposed(tile: TileType) -> Result<Vec<Message>, LowerError> {
     let (op, elem_bytes, width, height, count) = (BlockOp::Transpose, 4, 8, 16, 1);
     if legal::block(op, elem_bytes, width, height, count).is_none() {
         return Err(LowerError::NoMessage { op, elem_bytes, rows: height, cols: width });
     }
     let layout = Layout::of(tile);
+    let per_message = if layout.chunk() == Ty::Int8(16) { 2 } else { 1 };
     let mut out = vec![];
-    for k in 0..layout.down() {
+    for k in 0..layout.down().div_ceil(per_message) {
         for n in 0..layout.across() {
-            let chunks = vec![layout.index(k, n)];
+            let filled = per_message * k..layout.down().min(per_message * (k + 1));
+            let chunks = filled.map(|down| layout.index(down, n)).collect();
             out.push(Message { elem_bytes, width, height, count, x: width * k, y: height * n, chunks });
         }
     }

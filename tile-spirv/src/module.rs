@@ -25,6 +25,7 @@ const EXTENSIONS: &[(Capability, &str)] = &[
     (Capability::SubgroupMatrixMultiplyAccumulateINTEL, "SPV_INTEL_subgroup_matrix_multiply_accumulate"),
     (Capability::BFloat16ConversionINTEL, "SPV_INTEL_bfloat16_conversion"),
     (Capability::SubgroupShuffleINTEL, "SPV_INTEL_subgroups"),
+    (Capability::AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add"),
 ];
 
 /// A type, by what it is.

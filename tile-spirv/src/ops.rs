@@ -1,10 +1,12 @@
 //! Owns the emission of tile ops, one file per family.
 
 mod lanewise;
+mod layout;
 pub(crate) mod map;
 mod mask;
 pub(crate) mod memory;
 pub(crate) mod mma;
 mod reduce;
+mod scatter;
 mod tail;
 mod vector;

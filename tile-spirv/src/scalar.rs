@@ -66,6 +66,11 @@ impl Lowering<'_> {
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
+            | OpKind::Transpose { .. }
+            | OpKind::SubTile { .. }
+            | OpKind::SetSubTile { .. }
+            | OpKind::StoreTranspose { .. }
+            | OpKind::AtomicAdd { .. }
             | OpKind::For { .. }
             | OpKind::While { .. }
             | OpKind::If { .. } => Err(LowerError::Malformed("a value is used where it is not defined")),

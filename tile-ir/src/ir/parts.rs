@@ -110,7 +110,7 @@ pub enum LoadForm {
     Plain,
     /// Packed while loading, from [K, N]: a `Vnni` tile.
     Transform,
-    /// Transposed while loading, from [N, K]: a `VnniT` tile of shape K x N. Row and column of the
+    /// Transposed while loading, from [N, K]: a `VnniT` or `Row` tile of shape K x N. Row and column of the
     /// coordinate count tiles of N rows and K columns of the tensor.
     Transpose,
 }
@@ -128,6 +128,14 @@ impl LoadForm {
         }
     }
 
+    /// The rows and columns of the tensor that a tile of (rows, cols) covers.
+    pub const fn window(self, (rows, cols): (u32, u32)) -> (u32, u32) {
+        match self {
+            LoadForm::Plain | LoadForm::Transform => (rows, cols),
+            LoadForm::Transpose => (cols, rows),
+        }
+    }
+
     /// True when the form produces `role` for `dtype`.
     pub const fn gives(self, role: Role, dtype: DType) -> bool {
         match self {
@@ -135,7 +143,9 @@ impl LoadForm {
                 matches!(role, Role::Row) || (matches!(role, Role::Acc) && dtype.accumulates())
             }
             LoadForm::Transform => matches!(role, Role::Vnni) && dtype.size_bytes() == 2,
-            LoadForm::Transpose => matches!(role, Role::VnniT) && dtype.size_bytes() == 2,
+            LoadForm::Transpose => {
+                matches!(role, Role::Row) || (matches!(role, Role::VnniT) && dtype.size_bytes() == 2)
+            }
         }
     }
 }

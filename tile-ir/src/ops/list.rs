@@ -47,6 +47,9 @@ families! {
     Prefetch = "Prefetches",
     /// Writes a tile; elements outside the tensor are dropped.
     Store = "Stores of tiles",
+    /// Adds to elements of an f32 output that other sub-groups may be adding to, each in one indivisible step; elements outside
+    /// the tensor are dropped. The order of the additions is open.
+    AtomicAdd = "Atomic adds",
     /// Adds the product of two tiles to an accumulator.
     Mma = "Matrix multiplication",
     /// Converts the elements, rounding to nearest even.
@@ -65,6 +68,10 @@ families! {
     KeepFirst = "Tail masks",
     /// Keeps the elements on one side of a diagonal and replaces the others.
     Triangle = "Triangular masks",
+    /// The transpose of a tile, as a `Row` tile.
+    Transpose = "Transposes",
+    /// Parts of a tile, at places known at compile time.
+    SubTile = "Parts of tiles",
     /// A literal.
     Const = "Scalar constants",
     /// Scalar arithmetic of two operands of one type.
@@ -124,7 +131,10 @@ impl OpKind {
             OpKind::Zeros => Family::Zeros,
             OpKind::Load { .. } => Family::Load,
             OpKind::Prefetch { .. } => Family::Prefetch,
-            OpKind::Store { .. } => Family::Store,
+            OpKind::Store { .. } | OpKind::StoreTranspose { .. } => Family::Store,
+            OpKind::AtomicAdd { .. } => Family::AtomicAdd,
+            OpKind::Transpose { .. } => Family::Transpose,
+            OpKind::SubTile { .. } | OpKind::SetSubTile { .. } => Family::SubTile,
             OpKind::Mma { .. } => Family::Mma,
             OpKind::Convert { .. } => Family::Convert,
             OpKind::Scale { .. } => Family::Scale,
@@ -188,7 +198,7 @@ impl Family {
                             "Loads a right operand from a [K, N] tensor, packing it on the way."
                         }
                         LoadForm::Transpose => {
-                            "Loads a right operand from an [N, K] tensor, transposing it on the way."
+                            "Loads a right operand, or a `Row` tile, from an [N, K] tensor, transposing it on the way."
                         }
                     };
                     self.entry(form.name(), &[form.name()], Exact, doc)
@@ -206,7 +216,28 @@ impl Family {
                     self.entry("prefetch_load_coop", &["prefetch_load_coop"], Exact, shared),
                 ]
             }
-            Family::Store => self.single("store", &["store", "store_at"], Exact),
+            Family::Store => vec![
+                self.entry("store", &["store", "store_at"], Exact, "Stores a tile as it is."),
+                self.entry("store_transpose", &["store_transpose"], Exact, "Stores the transpose of a tile."),
+            ],
+            Family::AtomicAdd => {
+                let [tile, vector] = [
+                    "Adds a tile to a tensor, element by element.",
+                    "Adds a vector to consecutive elements of one row of a tensor.",
+                ];
+                vec![
+                    self.entry("atomic_add", &["atomic_add"], AnyOrder, tile),
+                    self.entry("atomic_add_vec", &["atomic_add_vec"], AnyOrder, vector),
+                ]
+            }
+            Family::Transpose => self.single("transpose", &["transpose"], Exact),
+            Family::SubTile => {
+                let [part, set] = ["Reads a part of a tile as a tile of its own.", "Replaces a part of a tile."];
+                vec![
+                    self.entry("sub_tile", &["sub_tile"], Exact, part),
+                    self.entry("set_sub_tile", &["set_sub_tile"], Exact, set),
+                ]
+            }
             Family::Mma => self.single("mma", &["mma_AB", "mma_ABt"], AnyOrder),
             Family::Convert => self.single("to", &["to"], Exact),
             Family::Scale => self.single("scale", &["scale"], Exact),

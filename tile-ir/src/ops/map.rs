@@ -161,6 +161,11 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Reduce { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::SubTile { .. }
+        | OpKind::SetSubTile { .. }
+        | OpKind::StoreTranspose { .. }
+        | OpKind::AtomicAdd { .. }
         | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => {

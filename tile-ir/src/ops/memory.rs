@@ -40,7 +40,12 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
                 })
             }))
         }
-        OpKind::Store { global, tile, at } => one(check_store(kernel, op, *global, *tile, at)),
+        OpKind::Store { global, tile, at } | OpKind::StoreTranspose { global, tile, at } => {
+            one(check_store(kernel, op, *global, *tile, at))
+        }
+        OpKind::AtomicAdd { global, value, at, vector } => {
+            one(check_atomic(kernel, op, *global, *value, at, *vector))
+        }
         OpKind::LoadVector { global, at } => {
             let Type::Vector(v) = result(kernel, op)? else {
                 return one(Err(Diagnostic::new(
@@ -96,6 +101,9 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::SubTile { .. }
+        | OpKind::SetSubTile { .. }
         | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => one(Err(Diagnostic::new(
@@ -193,7 +201,7 @@ fn check_load(
         let gives = match form {
             LoadForm::Plain => "`Row`, or `Acc` for f32 and i32",
             LoadForm::Transform => "`Vnni`, for 16-bit types",
-            LoadForm::Transpose => "`VnniT`, for 16-bit types",
+            LoadForm::Transpose => "`Row`, or `VnniT` for 16-bit types",
         };
         return Err(Diagnostic::new(
             Code::LoadForm,
@@ -218,7 +226,7 @@ fn check_store(
         return Err(Diagnostic::new(
             Code::Arguments,
             op.span,
-            "`store` writes to an output; this parameter is an input",
+            format!("`{}` writes to an output; this parameter is an input", op.kind.name()),
             "make the parameter `&mut gl<T>`",
         ));
     }
@@ -233,4 +241,47 @@ fn check_store(
         ));
     }
     check_shape(t, op)
+}
+
+fn check_atomic(
+    kernel: &Kernel,
+    op: &Op,
+    global: ParamId,
+    value: ValueId,
+    at: &Coord,
+    vector: bool,
+) -> Result<(), Diagnostic> {
+    let (dtype, access) = global_of(kernel, op, global)?;
+    check_coord(kernel, op, at)?;
+    if access != Access::Out {
+        return Err(Diagnostic::new(
+            Code::Arguments,
+            op.span,
+            format!("`{}` writes to an output; this parameter is an input", op.kind.name()),
+            "make the parameter `&mut gl<T>`",
+        ));
+    }
+    let ty = kernel.ty(value);
+    let (fits, takes) = if vector {
+        (ty.vector().is_some(), "a vector")
+    } else {
+        (ty.tile().is_some_and(|t| !t.role.is_right_operand()), "a `Row` or `Acc` tile")
+    };
+    if !fits {
+        return Err(Diagnostic::new(
+            Code::AtomicType,
+            op.span,
+            format!("`{}` adds {takes}; here it is `{ty}`", op.kind.name()),
+            "a tile goes with `atomic_add`, a vector with `atomic_add_vec`",
+        ));
+    }
+    if ty.dtype() != Some(dtype) || dtype != DType::F32 {
+        return Err(Diagnostic::new(
+            Code::AtomicType,
+            op.span,
+            format!("an atomic add adds f32 to an f32 output; here it adds `{ty}` to `gl<{dtype}>`"),
+            "make the output `&mut gl<f32>` and convert with `.to::<f32>()`",
+        ));
+    }
+    super::check_type(ty, op)
 }

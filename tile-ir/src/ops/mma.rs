@@ -59,6 +59,11 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::SubTile { .. }
+        | OpKind::SetSubTile { .. }
+        | OpKind::StoreTranspose { .. }
+        | OpKind::AtomicAdd { .. }
         | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => Ok(Device::ALL.to_vec()),
@@ -191,6 +196,11 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::SubTile { .. }
+        | OpKind::SetSubTile { .. }
+        | OpKind::StoreTranspose { .. }
+        | OpKind::AtomicAdd { .. }
         | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => false,

@@ -49,6 +49,11 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::SubTile { .. }
+        | OpKind::SetSubTile { .. }
+        | OpKind::StoreTranspose { .. }
+        | OpKind::AtomicAdd { .. }
         | OpKind::While { .. }
         | OpKind::For { .. }
         | OpKind::If { .. } => return fail(format!("`{}` is not a scalar op", op.kind.name())),

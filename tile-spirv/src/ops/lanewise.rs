@@ -47,6 +47,11 @@ impl Lowering<'_> {
                             });
                             self.pair(low, high)
                         }
+                        LoadForm::Transpose if !tile.role.is_right_operand() => {
+                            let r = row.plus(&mut self.e, lane).at(&mut self.e, x);
+                            let c = col.at(&mut self.e, y + i);
+                            self.element(surface, r, c)
+                        }
                         LoadForm::Transpose => {
                             let r = row.plus(&mut self.e, lane).at(&mut self.e, x);
                             let [low, high] = [0, 1].map(|half| {
@@ -158,7 +163,14 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn store_component(&mut self, chunk: Id, component: u32, tile: TileType, surface: Surface, address: Id) {
+    pub(crate) fn store_component(
+        &mut self,
+        chunk: Id,
+        component: u32,
+        tile: TileType,
+        surface: Surface,
+        address: Id,
+    ) {
         let to = self.pointer_to(surface, address);
         let e = &mut self.e;
         let value = if tile.dtype == DType::F32 {

@@ -16,7 +16,7 @@ use crate::arith::U32;
 use crate::control::{Edge, Lowering, Value};
 use crate::coord::Position;
 use crate::lanes::{self, LANES, Layout, Message, footprint};
-use crate::module::Id;
+use crate::module::{Id, Ty};
 
 impl<'a> Lowering<'a> {
     /// `load`, `load_transform`, `load_transpose`.
@@ -101,18 +101,18 @@ impl<'a> Lowering<'a> {
     }
 
     /// True when a column could be an odd number of 16-bit elements, which block messages do not take.
-    fn may_be_odd(&self, at: &Coord, surface: Surface) -> bool {
+    pub(crate) fn may_be_odd(&self, at: &Coord, surface: Surface) -> bool {
         surface.esz < 4 && at.unit == Unit::Elements && self.facts.twos(at.col) == 0
     }
 
-    fn is_odd(&mut self, column: Id) -> Id {
+    pub(crate) fn is_odd(&mut self, column: Id) -> Id {
         let bit = self.e.and_u32(column, 1);
         let zero = self.e.u32(0);
         self.e.compare(Inst::INotEqual, bit, zero)
     }
 
-    /// The column of the first block in elements of the message: pairs of elements for a transposing load.
-    /// `col` must be even for 16-bit elements.
+    /// The column of the first block in elements of the message: pairs of elements for a transposing load of 16-bit ones.
+    /// `col` must be even for them.
     fn load_x(
         &mut self,
         at: &Coord,
@@ -123,12 +123,13 @@ impl<'a> Lowering<'a> {
     ) -> Result<Position, LowerError> {
         Ok(match (form, at.unit) {
             (LoadForm::Plain | LoadForm::Transform, _) => col.plus(&mut self.e, surface.x0),
+            (LoadForm::Transpose, _) if surface.esz == 4 => col.plus(&mut self.e, surface.x0),
             // x0 is even, since the launch contract aligns it to 4 bytes.
             (LoadForm::Transpose, Unit::Elements) => {
                 let column = col.plus(&mut self.e, surface.x0).at(&mut self.e, 0);
                 Position::at_id(self.e.shr_u32(column, 1))
             }
-            // Tiles are a multiple of 16 wide. An induction variable of its own in pairs: Intel's compiler adds to the
+            // Tiles are a multiple of 8 wide. An induction variable of its own in pairs: Intel's compiler adds to the
             // payload, where a shift costs a copy more (measured on pvc with 8 transposing loads: 53 -> 65).
             (LoadForm::Transpose, Unit::Tiles) => {
                 let half = self.exact(at.col, tile.rows / 2)?;
@@ -159,12 +160,15 @@ impl<'a> Lowering<'a> {
         };
         self.e.need(Capability::Subgroup2DBlockIOINTEL);
         self.e.need(capability);
-        let chunk = self.e.ty(layout.chunk());
+        // A transposing message moves 32 bits: pairs of rows of a tile of 16-bit elements, which a `Row` tile keeps apart.
+        let pairs = form == LoadForm::Transpose && layout.chunk() == Ty::Int8(16);
+        let written = if pairs { Ty::Int8(32) } else { layout.chunk() };
+        let chunk = self.e.ty(written);
         let mut filled = vec![];
         // All messages first, then the registers: the loads overlap.
         for m in lanes::loads(tile, form)? {
             // The array's element is exactly what the message writes, or the variable would stay in memory (xe_facts 1.4).
-            let count = m.chunks.len() as u32;
+            let count = if pairs { 1 } else { m.chunks.len() as u32 };
             let variable = self.e.private(chunk, count);
             let (mut m, mut y) = (m, y);
             if form == LoadForm::Transpose && edge == Edge::Never {
@@ -180,6 +184,16 @@ impl<'a> Lowering<'a> {
         let pointer = self.e.pointer(StorageClass::Function, chunk);
         let mut out = vec![0; layout.count()];
         for (variable, chunks) in filled {
+            if pairs {
+                let both = self.e.value(Inst::Load, chunk, vec![Operand::IdRef(variable)]);
+                let words = self.e.pure(Inst::Bitcast, Ty::IntVec(16, 16), &[both]);
+                let rows = self.e.ty(layout.chunk());
+                for (half, at) in chunks.into_iter().enumerate() {
+                    let numbers: Vec<u32> = (0..8).map(|i| 8 * half as u32 + i).collect();
+                    out[at] = self.e.pure_with(Inst::VectorShuffle, rows, &[words, words], &numbers);
+                }
+                continue;
+            }
             let single = chunks.len() == 1;
             for (i, at) in chunks.into_iter().enumerate() {
                 let from = if single {
