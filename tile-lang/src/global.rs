@@ -10,10 +10,12 @@
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::element::AnyElement;
 use crate::launch::{Cx, RawGlobal};
 use crate::place::{Claim, Order, Origin};
+use crate::role::AtomicElement;
 use crate::simd::storage::{Filled, Unfilled};
 use crate::simd::{Dst, Src, ahead, bodies};
 
@@ -41,6 +43,8 @@ pub struct gl<T, S: ?Sized = [()]> {
     access: Access,
     cx: Cx,
     claim: Cell<Option<(Order, (usize, usize))>>,
+    /// True once something was added atomically: then nothing else is admitted.
+    added: Cell<bool>,
     #[allow(dead_code, reason = "makes the type unsized")]
     tail: S,
 }
@@ -215,6 +219,7 @@ impl<T> gl<T, [(); 0]> {
             access,
             cx,
             claim: Cell::new(None),
+            added: Cell::new(false),
             tail: [],
         }
     }
@@ -330,11 +335,20 @@ impl<T> gl<T> {
         }
     }
 
+    /// Checks that an output of a launch takes nothing but atomic adds.
+    fn admit_added(&self) {
+        if self.access == Access::Owned {
+            assert!(self.claim.get().is_none(), "{ADDED_OR_OWNED}");
+            self.added.set(true);
+        }
+    }
+
     fn admit_owned(&self, claim: Option<Claim>) {
         let Some(claim) = claim else {
             panic!("an output is read only at the coordinate that `own_tile` gave for it");
         };
         assert!(claim.cx == self.cx, "a tile is accessed by the sub-group that owns it, and by no other");
+        assert!(!self.added.get(), "{ADDED_OR_OWNED}");
         let dealt = (claim.order, claim.tile);
         match self.claim.get() {
             None => self.claim.set(Some(dealt)),
@@ -352,6 +366,24 @@ fn tiles(extent: u32, tile: usize) -> u32 {
         Ok(tile) => extent.div_ceil(tile),
         Err(_) => extent.min(1),
     }
+}
+
+const ADDED_OR_OWNED: &str = "an output takes either atomic adds or plain stores and loads";
+
+/// Adds a number to an element that other threads may be adding to.
+pub struct AtomicAdd<T>(unsafe fn(element: *mut T, by: f32));
+
+/// [`AtomicAdd`] of f32.
+pub(crate) const ADD_F32: AtomicAdd<f32> = AtomicAdd(add_f32);
+
+/// # Safety
+/// `element` is aligned, live, and accessed by nothing but atomics while other threads may access it.
+unsafe fn add_f32(element: *mut f32, by: f32) {
+    // SAFETY: passed on from the caller; a f32 has the size and alignment of a u32.
+    let bits = unsafe { AtomicU32::from_ptr(element.cast()) };
+    let add = |old: u32| Some((f32::from_bits(old) + by).to_bits());
+    // The closure always gives a value, so the loop ends with one stored.
+    let _ = bits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
 }
 
 /// A load as an out-of-line body needs it: where, and by which right.
@@ -418,6 +450,28 @@ impl<T: AnyElement> gl<T> {
         // SAFETY: the window lies in the tensor, whose memory is live and, being reached through `&mut gl`,
         // writable; `values` has `rows * cols` elements and is a tile, apart from every tensor.
         unsafe { (T::bodies(bodies()).store)(src, window.rows, window.cols, dst) }
+    }
+
+    /// Adds the values of a tile of `cols` columns to the elements at `at`, each in one indivisible step.
+    pub(crate) fn add(&mut self, at: Origin, cols: usize, values: &[f32])
+    where
+        T: AtomicElement,
+    {
+        ahead::on_store();
+        self.admit_added();
+        if cols == 0 {
+            return;
+        }
+        let window = self.window(at, values.len() / cols, cols);
+        for (row, values) in values.chunks_exact(cols).take(window.rows).enumerate() {
+            for (col, value) in values.iter().take(window.cols).enumerate() {
+                let element = window.start.wrapping_add(row * self.pitch as usize + col);
+                // SAFETY: the window lies in the tensor, whose memory is live, aligned and, being reached through `&mut
+                // gl`, writable; in a launch every sub-group's view admits atomic adds alone (`admit_added`, and
+                // `#[tile_kernel]` for the kernel as a whole).
+                unsafe { (T::ADD.0)(element, *value) }
+            }
+        }
     }
 
     /// Prefetches the `rows x cols` tile at `at`.

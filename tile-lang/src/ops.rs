@@ -1,6 +1,7 @@
 //! Owns the ops of the language, one file per family; each op's host body is behind it.
 
 pub mod convert;
+pub mod layout;
 pub mod map;
 pub mod mask;
 pub mod memory;
@@ -10,6 +11,6 @@ pub mod reduce;
 pub mod source;
 pub mod vector;
 
-/// The names of the element-wise, reducing and masking methods of tiles, family by family, for tests that compare
+/// The names of the element-wise, reducing, masking and layout methods of tiles, family by family, for tests that compare
 /// them with the op tables. Vectors have the methods of the tables, without the broadcasting forms.
-pub const SURFACE: &[&[&str]] = &[map::UNARY, map::BINARY, reduce::REDUCTIONS, mask::MASKS];
+pub const SURFACE: &[&[&str]] = &[map::UNARY, map::BINARY, reduce::REDUCTIONS, mask::MASKS, layout::LAYOUT];

@@ -3,7 +3,8 @@
 pub use crate::element::{AnyElement, Element, MmaInput, bf16, f16};
 pub use crate::global::gl;
 pub use crate::ops::memory::{
-    load, load_transform, load_transpose, prefetch_load, prefetch_load_coop, store, store_at,
+    atomic_add, atomic_add_vec, load, load_transform, load_transpose, prefetch_load, prefetch_load_coop,
+    store, store_at, store_transpose,
 };
 pub use crate::ops::mma::{mma_AB, mma_ABt};
 pub use crate::ops::place::{own_tile, subgroup_col, subgroup_id, subgroup_row};

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::element::{AnyElement, Element};
+use crate::element::{AnyElement, Element, MmaInput};
 
 mod sealed {
     pub trait Sealed {}
@@ -101,14 +101,15 @@ impl Loaded<i32> for Acc {}
 pub trait Transformed: Role {}
 impl Transformed for Vnni {}
 
-/// The role that `load_transpose` makes.
+/// Roles that `load_transpose` makes of element type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`load_transpose` makes `VnniT` tiles, but here a `{Self}` tile is asked for",
+    message = "`load_transpose` makes `Row` tiles, and `VnniT` tiles of bf16 or f16, but here a `{Self}` tile of `{T}` is asked for",
     label = "`load_transpose` does not make this tile",
-    note = "write `rt<T, K, N, VnniT>`; a `Row` or `Acc` tile comes from `load`, a `Vnni` tile from `load_transform`"
+    note = "write `rt<T, K, N, VnniT>` for a right operand; an `Acc` tile comes from `load`, a `Vnni` tile from `load_transform`"
 )]
-pub trait TransposedLoad: Role {}
-impl TransposedLoad for VnniT {}
+pub trait TransposedLoad<T>: Role {}
+impl<T: Element> TransposedLoad<T> for Row {}
+impl<T: MmaInput> TransposedLoad<T> for VnniT {}
 
 /// The role of a left operand.
 #[diagnostic::on_unimplemented(
@@ -147,6 +148,20 @@ impl RightOperandT for VnniT {}
 )]
 pub trait Accumulator: Role {}
 impl Accumulator for Acc {}
+
+/// Element types of tensors that `atomic_add` and `atomic_add_vec` add to.
+#[diagnostic::on_unimplemented(
+    message = "an atomic add adds f32 to an f32 output, but this output is a tensor of `{Self}`",
+    label = "not an f32 output",
+    note = "make the output `&mut gl<f32>` and convert what is added with `.to::<f32>()`"
+)]
+pub trait AtomicElement: Element {
+    #[doc(hidden)]
+    const ADD: crate::global::AtomicAdd<Self>;
+}
+impl AtomicElement for f32 {
+    const ADD: crate::global::AtomicAdd<f32> = crate::global::ADD_F32;
+}
 
 /// Element types a matrix multiply accumulates in.
 #[diagnostic::on_unimplemented(

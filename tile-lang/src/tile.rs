@@ -164,6 +164,17 @@ impl<T: AnyElement> SameOperand<T> for T {}
 #[diagnostic::do_not_recommend]
 impl<T: AnyElement> SameOperand<Unknown> for T {}
 
+/// A part of a tile has the tile's element type.
+#[diagnostic::on_unimplemented(
+    message = "a part of a tile of `{T}` is a tile of `{T}`, but this is a tile of `{Self}`",
+    label = "the part's element type differs from the tile's",
+    note = "convert the part first: `.to::<{T}>()`"
+)]
+pub trait PartOf<T>: Element {}
+impl<T: Element> PartOf<T> for T {}
+#[diagnostic::do_not_recommend]
+impl<T: Element> PartOf<Unknown> for T {}
+
 /// A stored tile has the element type of its tensor.
 #[diagnostic::on_unimplemented(
     message = "a tensor of `{T}` stores tiles of `{T}`, but this is a tile of `{Self}`",

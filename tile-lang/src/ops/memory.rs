@@ -8,9 +8,11 @@ use crate::element::{AnyElement, MmaInput};
 use crate::global::{At, gl};
 use crate::launch::Cx;
 use crate::place::{Coordinate, Owned, Peers};
-use crate::role::{Loaded, Storable, Transformed, TransposedLoad};
+use crate::role::{AtomicElement, Loaded, Storable, Transformed, TransposedLoad};
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{Extent, StoredIn, Tile, rt};
+use crate::vector::sealed::Values as _;
+use crate::vector::{Encoding, rv};
 
 pub use super::source::{fill, zeros};
 pub use super::vector::{load_scalar, load_vec};
@@ -62,8 +64,9 @@ pub fn load_transform<T: MmaInput, const K: usize, const N: usize, L: Transforme
     rt::build(|tile| g.load(at(coordinate), tile))
 }
 
-/// Loads a right operand from an [N, K] tensor. The tile is K x N; the coordinate counts tiles of the tensor,
-/// that is `[n, k]` in tiles of N rows and K columns.
+/// Loads the transpose of a part of an [N, K] tensor: a right operand (`VnniT`), or a `Row` tile, in which row `k` is
+/// column `k` of the tensor, so that `col_*` reductions of it combine the columns of the tensor. The tile is K x N; the
+/// coordinate counts tiles of the tensor, that is `[n, k]` in tiles of N rows and K columns.
 ///
 /// ```
 /// use tile_lang::prelude::*;
@@ -72,12 +75,14 @@ pub fn load_transform<T: MmaInput, const K: usize, const N: usize, L: Transforme
 /// let b = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
 /// let tile: rt<bf16, 16, 16, VnniT> = load_transpose(&b, [0, 0]);
 /// assert_eq!((tile.get(1, 3), tile.get(1, 4)), (49.0, 0.0));
+/// let row: rt<bf16, 16, 16> = load_transpose(&b, [0, 0]);
+/// assert_eq!(row.get(1, 3), 49.0);
 /// ```
 ///
 /// # Panics
 /// As [`load`].
 #[inline(never)]
-pub fn load_transpose<T: MmaInput, const K: usize, const N: usize, L: TransposedLoad>(
+pub fn load_transpose<T: Element, const K: usize, const N: usize, L: TransposedLoad<T>>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<N, K>>,
 ) -> rt<T, K, N, L> {
@@ -146,6 +151,83 @@ pub fn store<T: AnyElement, U: StoredIn<T>, const M: usize, const N: usize, L: S
     coordinate: impl Owned<Extent<M, N>>,
 ) {
     c.store(at(coordinate), N, tile.values());
+}
+
+/// Stores the transpose of an M x N tile where this sub-group owns an N x M one.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut data = [0f32; 3 * 8];
+/// let mut c = gl::of_mut(&mut data, 3, 8).expect("3 x 8 elements are there");
+/// let source: Vec<f32> = (0..128).map(|i| i as f32).collect();
+/// let a = gl::of(&source, 8, 16).expect("8 x 16 elements are there");
+/// let x: rt<f32, 8, 16> = load(&a, [0, 0]);
+/// let at = own_tile::<16, 8>(&c, Linear);
+/// store_transpose(&mut c, &x, at); // rows 3 to 15 are dropped
+/// assert_eq!(data[8..16], [1.0, 17.0, 33.0, 49.0, 65.0, 81.0, 97.0, 113.0]);
+/// ```
+///
+/// # Panics
+/// As [`store`].
+pub fn store_transpose<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+    c: &mut gl<T>,
+    tile: &rt<U, M, N, L>,
+    coordinate: impl Owned<Extent<N, M>>,
+) {
+    let turned: rt<U, N, M> = rt::build(|turned| turned.transposed(tile.values()));
+    c.store(at(coordinate), M, turned.values());
+}
+
+/// Adds an f32 tile to a tensor at any coordinate, element by element. Other sub-groups may be adding to the same elements:
+/// no addition is lost, and their order is open, so a sum of rounded numbers may differ from run to run in its last bits.
+///
+/// The sums start from what the output holds before the launch. In one kernel an output takes either atomic adds or
+/// plain stores and loads.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut data = [1f32; 2 * 16];
+/// let mut c = gl::of_mut(&mut data, 2, 16).expect("2 x 16 elements are there");
+/// let tile: rt<f32, 8, 16, Acc> = fill(2.0);
+/// atomic_add(&mut c, &tile, elements([1, 8])); // rows 2 to 8 and columns 16 to 23 are dropped
+/// atomic_add(&mut c, &tile, [0, 0]);
+/// assert_eq!((data[0], data[24], data[31]), (3.0, 5.0, 5.0));
+/// ```
+///
+/// # Panics
+/// In a launch, when the output was loaded or stored plainly before. A compiled kernel that does so is refused by
+/// `#[tile_kernel]`.
+pub fn atomic_add<T: AtomicElement, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+    c: &mut gl<T>,
+    tile: &rt<U, M, N, L>,
+    coordinate: impl Coordinate<Extent<M, N>>,
+) {
+    c.add(coordinate.origin(), N, tile.values());
+}
+
+/// Adds an f32 vector to consecutive elements of one row of a tensor, as [`atomic_add`] a tile. The coordinate is that of
+/// `load_vec`.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut data = [1f32; 20];
+/// let mut c = gl::of_mut(&mut data, 1, 20).expect("1 x 20 elements are there");
+/// let x: rt<f32, 8, 16> = fill(0.5);
+/// atomic_add_vec(&mut c, &x.col_sum(), [0, 1]); // columns 20 to 31 are dropped
+/// assert_eq!((data[15], data[16]), (1.0, 5.0));
+/// ```
+///
+/// # Panics
+/// As [`atomic_add`].
+pub fn atomic_add_vec<T: AtomicElement, U: StoredIn<T>, const N: usize, E: Encoding>(
+    c: &mut gl<T>,
+    vector: &rv<U, N, E>,
+    coordinate: impl Coordinate<Extent<1, N>>,
+) {
+    c.add(coordinate.origin(), N, vector.values());
 }
 
 /// Stores a tile at any coordinate. A kernel that uses it gets an `unsafe` launcher.

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use super::{Dst, Map, Scale, bodies};
+use super::{Dst, Map, Scale, Src, bodies};
 use crate::element::AnyElement;
 use crate::tile::rt;
 use crate::vector::rv;
@@ -83,6 +83,40 @@ impl<'tile> Unfilled<'tile> {
             body(src.as_ptr(), self.dst.ptr, src.len());
             self.assume_filled()
         }
+    }
+
+    /// Writes the transpose of `src`, a tile of as many rows as this one has columns.
+    #[inline(always)]
+    pub(crate) fn transposed(self, src: &[f32]) -> Filled<'tile> {
+        let (rows, cols) = self.shape();
+        assert_eq!(src.len(), rows * cols, "a transpose keeps a tile's elements");
+        let body = bodies().f32.load_transposed;
+        // SAFETY: both regions hold `rows * cols` values, one borrowed and one this tile's own, so they are apart; the
+        // body writes all of them.
+        unsafe {
+            body(Src { ptr: src.as_ptr(), pitch: rows }, cols, rows, self.dst);
+            self.assume_filled()
+        }
+    }
+
+    /// Writes the part of `src`, a tile of `of` rows and columns, that is number `at` along rows and columns.
+    #[inline(always)]
+    pub(crate) fn part(mut self, src: &[f32], of: (usize, usize), at: (usize, usize)) -> Filled<'tile> {
+        let (rows, cols) = self.shape();
+        let (top, left) = crate::ops::layout::place(of, (rows, cols), at);
+        if cols > 0 {
+            let parts = src.chunks_exact(of.1).skip(top).map(|row| &row[left..left + cols]);
+            let mut written = 0;
+            for (to, from) in self.memory().chunks_exact_mut(cols).zip(parts) {
+                for (to, from) in to.iter_mut().zip(from) {
+                    to.write(*from);
+                }
+                written += 1;
+            }
+            assert_eq!(written, rows, "`place` admits parts that lie in the tile");
+        }
+        // SAFETY: every row was written: the assertion counts them, and each row of `parts` has `cols` values.
+        unsafe { self.assume_filled() }
     }
 
     /// Writes the values of `src`, a tile of the same shape, times `factor`.
