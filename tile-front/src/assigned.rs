@@ -96,6 +96,9 @@ impl Walk {
             }
             ExprKind::Method { receiver, method, .. } => {
                 self.expr(receiver);
+                if let (Method::SetSubTile { .. }, ExprKind::Name(name)) = (method, &receiver.kind) {
+                    self.target(&name.to_string());
+                }
                 match method {
                     Method::Scale(by) => self.expr(by),
                     Method::MapBinary(_, _, operand) => match &**operand {
@@ -104,7 +107,10 @@ impl Walk {
                     Method::Reduce(_, _, running) => running.iter().for_each(|e| self.expr(e)),
                     Method::Keep(_, args) => args.iter().for_each(|e| self.expr(e)),
                     Method::Triangle(_, args) => args.iter().for_each(|e| self.expr(e)),
+                    Method::SetSubTile { part, .. } => self.expr(part),
                     Method::Part
+                    | Method::Transpose
+                    | Method::SubTile { .. }
                     | Method::Tiles(..)
                     | Method::Outside
                     | Method::To(_)
@@ -131,7 +137,9 @@ impl Walk {
                 | CallOp::Prefetch { at, .. }
                 | CallOp::LoadVector { at, .. }
                 | CallOp::LoadScalar { at, .. } => self.at(at),
-                CallOp::Store { tile, at, .. } => {
+                CallOp::Store { tile, at, .. }
+                | CallOp::StoreTranspose { tile, at, .. }
+                | CallOp::AtomicAdd { value: tile, at, .. } => {
                     self.expr(tile);
                     self.at(at);
                 }

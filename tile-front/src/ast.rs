@@ -362,6 +362,24 @@ pub enum Method {
     Keep(Along, Box<[Expr; 2]>),
     /// `x.tril(row, col, fill)` (`true`) or `x.triu(row, col, fill)`.
     Triangle(bool, Box<[Expr; 3]>),
+    /// `x.transpose()`
+    Transpose,
+    /// `x.sub_tile::<R, C>(i, j)`
+    SubTile {
+        /// Rows of the part.
+        rows: SizeRef,
+        /// Columns of the part.
+        cols: SizeRef,
+        /// Which part.
+        at: Box<[SizeExpr; 2]>,
+    },
+    /// `x.set_sub_tile(&part, i, j)`
+    SetSubTile {
+        /// What the part becomes.
+        part: Box<Expr>,
+        /// Which part.
+        at: Box<[SizeExpr; 2]>,
+    },
 }
 
 /// The right operand of an element-wise op.
@@ -489,6 +507,26 @@ pub enum CallOp {
         at: At,
         /// True for `store`.
         owned: bool,
+    },
+    /// `store_transpose(c, &tile, at)`
+    StoreTranspose {
+        /// The destination.
+        global: Ident,
+        /// The tile.
+        tile: Expr,
+        /// Where.
+        at: At,
+    },
+    /// `atomic_add(c, &tile, at)` or, with `vector`, `atomic_add_vec(c, &v, at)`.
+    AtomicAdd {
+        /// The destination.
+        global: Ident,
+        /// What is added.
+        value: Expr,
+        /// Where.
+        at: At,
+        /// True for `atomic_add_vec`.
+        vector: bool,
     },
     /// `mma_AB` or, with `transposed`, `mma_ABt`.
     Mma {

@@ -11,7 +11,7 @@ use crate::infer::Infer;
 use crate::value::{SymTile, Val};
 use tile_ir::error::Code;
 use tile_ir::ir::{LoadForm, ParamId};
-use tile_ir::types::{Along, Role};
+use tile_ir::types::{Along, DType, Role};
 
 impl core::fmt::Display for DTypeRef {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -87,6 +87,30 @@ impl Infer<'_> {
         let rule =
             format!("the vector of `{name}` must have {of_x}, `{x}`, in every instance; here it has `{y}`");
         self.refuse_meeting(Code::MapOperand, span, &rule, "write the same parameter in both types")
+    }
+
+    /// The part that replaces one of a tile.
+    pub(crate) fn check_part(&mut self, part: &SymTile, tile: &SymTile, span: TokenSpan) -> Option<()> {
+        if !self.dtypes_meet(&part.dtype, &tile.dtype) {
+            return Some(());
+        }
+        let rule = format!(
+            "a part must have the element type of its tile in every instance; here they are `{}` and `{}`",
+            part.dtype, tile.dtype
+        );
+        self.refuse_meeting(Code::SubTile, span, &rule, "use one type parameter for both")
+    }
+
+    /// The element type of an output that is added to.
+    pub(crate) fn check_added(&mut self, global: ParamId, span: TokenSpan) -> Option<()> {
+        let Some(DTypeRef::Param(of)) = self.global_types.get(&global).cloned() else { return Some(()) };
+        if self.kernel.global(global).is_some_and(|(dtype, _)| dtype != DType::F32) {
+            return Some(());
+        }
+        let rule = format!(
+            "an atomic add adds f32 to an f32 output in every instance; here the output is `gl<{of}>`"
+        );
+        self.refuse_meeting(Code::AtomicType, span, &rule, "write `&mut gl<f32>`")
     }
 
     /// The operands of a multiply.

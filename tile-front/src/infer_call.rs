@@ -16,7 +16,7 @@ use tile_ir::types::{DType, Role, ScalarType, Type};
 const U32: ScalarType = ScalarType::U32;
 
 impl Infer<'_> {
-    fn param(&mut self, name: &Ident) -> Option<ParamId> {
+    pub(crate) fn param(&mut self, name: &Ident) -> Option<ParamId> {
         match self.lookup(name)? {
             Val::Global(id) => Some(id),
             other => {
@@ -32,7 +32,7 @@ impl Infer<'_> {
     }
 
     /// Evaluates a coordinate.
-    fn coord(&mut self, at: &At) -> Option<Coord> {
+    pub(crate) fn coord(&mut self, at: &At) -> Option<Coord> {
         match at {
             At::Own(name) => match self.lookup(name)? {
                 Val::Own(o) => Some(own_coord(&o)),
@@ -212,6 +212,10 @@ impl Infer<'_> {
                 Some(Val::Unit)
             }
             CallOp::Store { global, tile, at, owned } => self.store(call, global, tile, at, *owned),
+            CallOp::StoreTranspose { global, tile, at } => self.store_transpose(&call.name, global, tile, at),
+            CallOp::AtomicAdd { global, value, at, vector } => {
+                self.atomic_add(&call.name, global, value, at, *vector)
+            }
             CallOp::Mma { acc, a, b, transposed } => self.mma(call, acc, a, b, *transposed),
         }
     }
@@ -273,7 +277,7 @@ impl Infer<'_> {
         Some(Val::Unit)
     }
 
-    fn tile(&mut self, val: Val, span: TokenSpan) -> Option<(ValueId, SymTile)> {
+    pub(crate) fn tile(&mut self, val: Val, span: TokenSpan) -> Option<(ValueId, SymTile)> {
         match val {
             Val::Tile(id, sym) => Some((id, sym)),
             other @ (Val::Scalar(..)
@@ -379,6 +383,10 @@ impl Infer<'_> {
                 let ty = self.kernel.ty(tile);
                 Some(Val::Vector(self.emit(OpKind::Scale { tile, by }, &[ty], span)[0], sym))
             }
+            (
+                Method::Transpose | Method::SubTile { .. } | Method::SetSubTile { .. },
+                Val::Tile(tile, sym),
+            ) => self.layout_method(e, receiver, method, (tile, sym)),
             (method, val) => self.map_method(e, method, val, name, want),
         }
     }

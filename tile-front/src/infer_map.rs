@@ -153,6 +153,9 @@ impl Infer<'_> {
                     (Val::Scalar(..) | Val::Int(_), Method::Scale(_)) => "scalars have operators: `x * y`",
                     (Val::Scalar(..) | Val::Int(_), Method::MapUnary(_)) => "convert it first: `x as f32`",
                     (Val::Vector(..), Method::Keep(..) | Method::Triangle(..)) => "masks work on tiles",
+                    (_, Method::Transpose | Method::SubTile { .. } | Method::SetSubTile { .. }) => {
+                        "tiles have layouts and parts"
+                    }
                     (Val::Tile(..) | Val::Vector(..), Method::Part | Method::Tiles(..) | Method::Outside) => {
                         "dimensions are those of a `gl`, positions those of `own_tile`'s value"
                     }

@@ -30,6 +30,9 @@ pub const OPS: &[(&str, &str)] = &[
     ("own_tile", "own_tile::<M, N>(c, Snake(8))"),
     ("store", "store(c, &tile, at)"),
     ("store_at", "store_at(c, &tile, [row, col])"),
+    ("store_transpose", "store_transpose(c, &tile, at)"),
+    ("atomic_add", "atomic_add(c, &tile, [row, col])"),
+    ("atomic_add_vec", "atomic_add_vec(c, &v, [row, i])"),
     ("mma_AB", "mma_AB(&mut acc, &a, &b)"),
     ("mma_ABt", "mma_ABt(&mut acc, &a, &b)"),
     ("subgroup_id", "subgroup_id()"),
@@ -55,6 +58,9 @@ pub const METHODS: &[(&str, &str)] = &[
     ("keep_rows", "x.keep_rows(n, fill)"),
     ("tril", "x.tril(first_row, first_col, fill)"),
     ("triu", "x.triu(first_row, first_col, fill)"),
+    ("transpose", "x.transpose()"),
+    ("sub_tile", "x.sub_tile::<R, C>(i, j)"),
+    ("set_sub_tile", "x.set_sub_tile(&part, i, j)"),
 ];
 
 /// What a method of the op table is, by its name.
@@ -111,7 +117,12 @@ fn nearest(name: &str, among: &[(&'static str, &'static str)]) -> Option<(&'stat
 }
 
 impl Parser<'_> {
-    fn arguments<T>(&mut self, span: Span, form: &str, found: impl core::fmt::Display) -> Option<T> {
+    pub(crate) fn arguments<T>(
+        &mut self,
+        span: Span,
+        form: &str,
+        found: impl core::fmt::Display,
+    ) -> Option<T> {
         self.diags.push(Code::Arguments, span, format!("the form is `{form}`; {found}"), "");
         None
     }
@@ -328,6 +339,7 @@ impl Parser<'_> {
                 };
                 Some(CallOp::Prefetch { tile: tile?, global: global?, at: at?, peers })
             }
+            "store_transpose" | "atomic_add" | "atomic_add_vec" => self.scatter_call(text, form, args),
             "store" | "store_at" => {
                 let global = self.global(&args[0], form);
                 let tile = self.tile_ref(&args[1], form);
@@ -352,7 +364,7 @@ impl Parser<'_> {
         }
     }
 
-    fn global(&mut self, e: &SynExpr, form: &str) -> Option<Ident> {
+    pub(crate) fn global(&mut self, e: &SynExpr, form: &str) -> Option<Ident> {
         let inner = match strip(e) {
             SynExpr::Reference(r) => strip(&r.expr),
             other => other,
@@ -365,7 +377,7 @@ impl Parser<'_> {
         self.arguments(e.span(), form, "the tensor is a `gl` parameter of the kernel, by name")
     }
 
-    fn tile_ref(&mut self, e: &SynExpr, form: &str) -> Option<Expr> {
+    pub(crate) fn tile_ref(&mut self, e: &SynExpr, form: &str) -> Option<Expr> {
         if self.reference(e).is_some() {
             return self.parse_expr(e);
         }
@@ -413,7 +425,7 @@ impl Parser<'_> {
         }
     }
 
-    fn at(&mut self, e: &SynExpr, form: &str) -> Option<At> {
+    pub(crate) fn at(&mut self, e: &SynExpr, form: &str) -> Option<At> {
         match strip(e) {
             SynExpr::Array(a) => {
                 let span = a.bracket_token.span.open();
@@ -471,8 +483,8 @@ impl Parser<'_> {
             (Some(TableMethod::Unary(_) | TableMethod::Reduce(_, _, false)), _) => 0,
             (Some(TableMethod::Binary(..) | TableMethod::Reduce(_, _, true)), _) => 1,
             (None, "row_tiles" | "col_tiles" | "scale") => 1,
-            (None, "keep_cols" | "keep_rows") => 2,
-            (None, "tril" | "triu") => 3,
+            (None, "keep_cols" | "keep_rows" | "sub_tile") => 2,
+            (None, "tril" | "triu" | "set_sub_tile") => 3,
             (None, _) => 0,
         };
         if m.args.len() != count {
@@ -534,6 +546,9 @@ impl Parser<'_> {
                 let [Some(row), Some(col), Some(fill)] = args else { return None };
                 Method::Triangle(text == "tril", Box::new([row, col, fill]))
             }
+            (None, "transpose") => Method::Transpose,
+            (None, "sub_tile") => self.sub_tile(m, form)?,
+            (None, "set_sub_tile") => self.set_sub_tile(m, form)?,
             (None, _) => Method::Part,
         };
         Some(self.expr(

@@ -328,7 +328,17 @@ impl Printer<'_> {
             quote_spanned!(span => #(#args),*)
         };
         let (generic, argument) = match method {
-            Method::Part | Method::Outside => (None, TokenStream::new()),
+            Method::Part | Method::Outside | Method::Transpose => (None, TokenStream::new()),
+            Method::SubTile { rows, cols, at } => {
+                let (rows, cols) = (self.size(rows), self.size(cols));
+                let [i, j] = [size_expr(&at[0]), size_expr(&at[1])];
+                (Some(quote_spanned!(name.span() => ::<#rows, #cols>)), quote_spanned!(span => #i, #j))
+            }
+            Method::SetSubTile { part, at } => {
+                let part = self.borrowed(part);
+                let [i, j] = [size_expr(&at[0]), size_expr(&at[1])];
+                (None, quote_spanned!(span => &#part, #i, #j))
+            }
             Method::Tiles(_, size) => (None, size_expr(size)),
             Method::To(dtype) => {
                 let dtype = self.dtype(dtype);
@@ -476,7 +486,9 @@ impl Printer<'_> {
                     }
                 }
             }
-            CallOp::Store { global, tile, at, .. } => {
+            CallOp::Store { global, tile, at, .. }
+            | CallOp::StoreTranspose { global, tile, at }
+            | CallOp::AtomicAdd { global, value: tile, at, .. } => {
                 let (tile, at, borrow) = (self.borrowed(tile), self.at(at), self.borrow(call, 0));
                 (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #borrow #tile, #at))
             }

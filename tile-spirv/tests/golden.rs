@@ -85,7 +85,8 @@ fn a_module_declares_what_it_uses() {
             s.op
         );
         assert_eq!(has(C::Subgroup2DBlockTransposeINTEL), s.op == "load_transpose", "{}", s.op);
-        let dpas = matches!(s.op, "load_transform" | "load_transpose" | "mma");
+        let dpas =
+            matches!(s.op, "load_transform" | "mma") || s.variant == "bf16_16x16" && s.op == "load_transpose";
         assert_eq!(has(C::SubgroupMatrixMultiplyAccumulateINTEL), dpas, "{}", s.op);
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroup_matrix_multiply_accumulate"), dpas, "{}", s.op);
         // Moved as they are, elements need no conversion.
@@ -94,6 +95,7 @@ fn a_module_declares_what_it_uses() {
             "load"
                 | "load_transform"
                 | "load_transpose"
+                | "transpose"
                 | "prefetch_load"
                 | "prefetch_load_coop"
                 | "store"
@@ -101,8 +103,10 @@ fn a_module_declares_what_it_uses() {
         );
         let bf16 = !moves && s.variant.contains("bf16") && s.variant != "bf16_bf16";
         assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
-        assert_eq!(has(C::SubgroupShuffleINTEL), s.op.starts_with("row_"), "{} {}", s.op, s.variant);
-        assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), s.op.starts_with("row_"), "{}", s.op);
+        let shuffles = s.op.starts_with("row_") || matches!(s.op, "transpose" | "atomic_add_vec");
+        assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
+        assert_eq!(has(C::AtomicFloat32AddEXT), s.op.starts_with("atomic_"), "{} {}", s.op, s.variant);
+        assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), shuffles, "{}", s.op);
         let division = s.op == "div" && s.variant == "f32";
         assert_eq!(m.options.len(), if division { 2 } else { 1 }, "{} {}", s.op, s.variant);
     }

@@ -442,6 +442,45 @@ fn integer_samples(out: &mut Vec<Sample>) {
     }
 }
 
+fn layout_samples(out: &mut Vec<Sample>) {
+    let mut add = |op, variant: String, shown, kernel| out.push(Sample { op, variant, shown, kernel });
+    for dtype in [DType::F32, DType::Bf16] {
+        let mut s = Small::new(dtype, dtype);
+        let at = s.at(Unit::Tiles, 1, 2);
+        let x = s.b.load(s.a, at, LoadForm::Transpose, tile(dtype, 16, 16, Role::Row));
+        add("load_transpose", format!("{dtype}_16x16_row"), Shown::Stored, s.store(x));
+        let mut s = Small::new(dtype, dtype);
+        let at = s.at(Unit::Tiles, 0, 0);
+        let x = s.b.load(s.a, at, LoadForm::Plain, tile(dtype, 16, 16, Role::Row));
+        let x = s.b.one(OpKind::Transpose { tile: x }, tile(dtype, 16, 16, Role::Row));
+        add("transpose", format!("{dtype}_16x16"), Shown::Stored, s.store(x));
+        let (mut s, x) = filled(dtype, dtype, 8, 16);
+        let at = s.at(Unit::Tiles, 1, 2);
+        s.b.push(OpKind::StoreTranspose { global: s.c, tile: x, at }, &[]);
+        add("store_transpose", format!("{dtype}_8x16"), Shown::Body, s.b.finish());
+    }
+    let (mut s, x) = filled(DType::F32, DType::F32, 8, 16);
+    let at = s.at(Unit::Tiles, 1, 2);
+    s.b.push(OpKind::AtomicAdd { global: s.c, value: x, at, vector: false }, &[]);
+    add("atomic_add", "f32_8x16".into(), Shown::Body, s.b.finish());
+    let (mut s, x) = filled(DType::F32, DType::F32, 24, 16);
+    let sums = s.b.reduce(Reduction::Sum, Along::Rows, x, None);
+    let at = s.at(Unit::Tiles, 1, 2);
+    s.b.push(OpKind::AtomicAdd { global: s.c, value: sums, at, vector: true }, &[]);
+    add("atomic_add_vec", "f32_24".into(), Shown::Body, s.b.finish());
+    let mut s = f32s();
+    let at = s.at(Unit::Tiles, 0, 0);
+    let x = s.b.load(s.a, at, LoadForm::Plain, tile(DType::F32, 16, 32, Role::Row));
+    let part = s.b.one(OpKind::SubTile { tile: x, at: (1, 1) }, tile(DType::F32, 8, 16, Role::Row));
+    add("sub_tile", "f32_8x16".into(), Shown::Stored, s.store(part));
+    let mut s = f32s();
+    let at = s.at(Unit::Tiles, 0, 0);
+    let x = s.b.load(s.a, at, LoadForm::Plain, tile(DType::F32, 16, 16, Role::Row));
+    let part = s.b.load(s.a, at, LoadForm::Plain, tile(DType::F32, 8, 16, Role::Row));
+    let y = s.b.one(OpKind::SetSubTile { tile: x, part, at: (1, 0) }, tile(DType::F32, 16, 16, Role::Row));
+    add("set_sub_tile", "f32_16x16".into(), Shown::Stored, s.store(y));
+}
+
 /// `x += i` while below a bound, with a run that is left out and one that is the last.
 fn exit_samples(out: &mut Vec<Sample>) {
     for counted in [false, true] {
@@ -489,6 +528,7 @@ pub fn rich_samples() -> Vec<Sample> {
     map_samples(&mut out);
     reduce_samples(&mut out);
     vector_samples(&mut out);
+    layout_samples(&mut out);
     exit_samples(&mut out);
     integer_samples(&mut out);
     out

@@ -9,6 +9,7 @@
 mod choices;
 mod device_functions;
 mod integers;
+mod layouts;
 mod loops;
 mod products;
 mod scalars;
