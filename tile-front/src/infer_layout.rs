@@ -68,8 +68,8 @@ impl Infer<'_> {
                 );
             }
         };
-        self.check_element(Code::AtomicType, &dtype, id?, span)?;
         self.check_added(id?, span)?;
+        self.check_element(Code::AtomicType, &dtype, id?, span)?;
         let at = self.coord(at)?;
         self.emit(OpKind::AtomicAdd { global: id?, value, at, vector }, &[], span);
         Some(Val::Unit)

@@ -93,7 +93,13 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
         ));
         return Err(out);
     }
-    let host_tile_bytes = kernel.values.iter().map(|t| t.host_bytes()).sum();
+    let mut host_tile_bytes: u64 = kernel.values.iter().map(|t| t.host_bytes()).sum();
+    // The host turns a tile before it stores it.
+    kernel.body.walk(&mut |op| {
+        if let OpKind::StoreTranspose { tile, .. } = &op.kind {
+            host_tile_bytes += kernel.ty(*tile).host_bytes();
+        }
+    });
     let (grid, tile) = grid.expect("exactly one own_tile was checked above");
     let facts = Facts { grid, tile, devices, live_tile_bytes: peak.bytes, host_tile_bytes };
     Ok(Verified { kernel, facts })

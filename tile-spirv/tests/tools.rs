@@ -136,3 +136,62 @@ fn every_device_compiles_without_spilling() {
         }
     }
 }
+
+/// A kernel that loads a tile, perhaps changes its layout, and stores it.
+fn moved(dtype: DType, (rows, cols): (u32, u32), how: &str) -> Module {
+    use support::{Build, tile};
+    use tile_ir::ir::{Access, Coord, LoadForm, OpKind, Order, Unit};
+    use tile_ir::types::Role;
+    let mut b = Build::new("moved", "", (1, 1));
+    b.kernel.unowned_stores = true;
+    let c = b.global("c", dtype, Access::Out);
+    let a = b.global("a", dtype, Access::In);
+    b.own_tile(c, (rows, cols), Order::Linear);
+    let zero = b.u32(0);
+    let at = Coord { batch: None, depth: None, row: zero, col: zero, unit: Unit::Tiles };
+    let (plain, turned) = (tile(dtype, rows, cols, Role::Row), tile(dtype, cols, rows, Role::Row));
+    let form = if how == "load_transpose" { LoadForm::Transpose } else { LoadForm::Plain };
+    let x = b.load(a, at, form, plain);
+    match how {
+        "transpose" => {
+            let tile = b.one(OpKind::Transpose { tile: x }, turned);
+            b.push(OpKind::Store { global: c, tile, at }, &[]);
+        }
+        "store_transpose" => drop(b.push(OpKind::StoreTranspose { global: c, tile: x, at }, &[])),
+        "atomic_add" => drop(b.push(OpKind::AtomicAdd { global: c, value: x, at, vector: false }, &[])),
+        _ => drop(b.push(OpKind::Store { global: c, tile: x, at }, &[])),
+    }
+    tile_spirv::lower(&b.finish()).expect("lowers").remove(0)
+}
+
+/// What a layout change adds to a plain load and store of 32 x 32 elements, four blocks of 16 x 16.
+#[test]
+fn layout_changes_cost_what_is_written_down() {
+    let Some(tools) = Tools::find("instructions of layout changes") else { return };
+    // A transposed store and atomic adds take the place of the plain store, whose edge paths are longer.
+    let bars = [
+        (
+            DType::F32,
+            &[("transpose", 840), ("load_transpose", 60), ("store_transpose", 280), ("atomic_add", 550)][..],
+        ),
+        (DType::Bf16, &[("transpose", 570), ("load_transpose", 100), ("store_transpose", 0)]),
+    ];
+    for device in Device::ALL {
+        for (dtype, bars) in bars {
+            let count = |how: &str| {
+                let code = tools.compile(&moved(dtype, (32, 32), how), device.name());
+                assert_eq!(code.spill, 0, "{how} {dtype} on {device}");
+                code.instructions as i64
+            };
+            let plain = count("plain");
+            for (how, most) in bars {
+                let more = count(how) - plain;
+                println!("{how} {dtype} 32x32 on {device}: {more:+} instructions");
+                assert!(
+                    more <= *most,
+                    "{how} {dtype} on {device}: {more} more instructions than a plain copy"
+                );
+            }
+        }
+    }
+}

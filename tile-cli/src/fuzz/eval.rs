@@ -80,6 +80,14 @@ impl Grid {
     }
 }
 
+fn turned(grid: &Grid) -> Grid {
+    let rows = grid.data.len() / grid.cols;
+    Grid {
+        cols: rows,
+        data: (0..grid.data.len()).map(|i| grid.data[i % rows * grid.cols + i / rows]).collect(),
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Val {
     /// A scalar; the error is that of an f32.
@@ -284,8 +292,11 @@ impl Eval<'_> {
                 let own = self.own(*global, *tile, order)?;
                 Ok(End::Yield(own.map(|v| Val::Scalar(Const::U32(v), 0.0)).to_vec()))
             }
-            OpKind::Store { global, tile, at } => {
-                let grid = self.grid(*tile)?;
+            OpKind::Store { global, tile, at } | OpKind::StoreTranspose { global, tile, at } => {
+                let mut grid = self.grid(*tile)?;
+                if matches!(op.kind, OpKind::StoreTranspose { .. }) {
+                    grid = Rc::new(turned(&grid));
+                }
                 let rows = grid.data.len() / grid.cols;
                 self.spend(grid.data.len())?;
                 let (origin, _) = self.origin(at, (rows, grid.cols))?;
@@ -302,6 +313,7 @@ impl Eval<'_> {
                 }
                 Ok(End::Yield(vec![]))
             }
+            OpKind::AtomicAdd { .. } => Err(Stop::Malformed("made-up kernels have no atomic adds")),
             OpKind::Prefetch { .. } => Ok(End::Yield(vec![])),
             _ => {
                 let ty = op.results.first().map(|id| self.kernel.ty(*id));
@@ -527,6 +539,21 @@ impl Eval<'_> {
                 grid((0..rows * cols).map(|i| read[(i % cols) * rows + i / cols]).collect())
             }
             OpKind::LoadVector { global, at } => grid(self.read(*global, at, (1, cols))?),
+            OpKind::Transpose { tile } => turned(&*self.grid(*tile)?),
+            OpKind::SubTile { tile, at } => {
+                let whole = self.grid(*tile)?;
+                let (top, left) = (at.0 as usize * rows, at.1 as usize * cols);
+                let part = (top..top + rows).flat_map(|r| &whole.row(r)[left..left + cols]);
+                grid(part.copied().collect())
+            }
+            OpKind::SetSubTile { tile, part, at } => {
+                let (mut whole, part) = (Grid::clone(&*self.grid(*tile)?), self.grid(*part)?);
+                let (top, left) = (at.0 as usize * (part.data.len() / part.cols), at.1 as usize * part.cols);
+                for (i, value) in part.data.iter().enumerate() {
+                    whole.data[(top + i / part.cols) * cols + left + i % part.cols] = *value;
+                }
+                whole
+            }
             OpKind::Convert { tile } => each(&*self.grid(*tile)?, &|x| x.to(dtype)),
             OpKind::Scale { tile, by } => {
                 let by = self.f32(*by)?;

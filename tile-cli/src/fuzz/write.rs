@@ -164,7 +164,12 @@ impl Writer {
                 self.out.push(Stmt::line(format!("{name} = {name}.{read};")));
             }
         }
-        self.out.push(Stmt::line(format!("store(c, &{name}, own);")));
+        // A tile can be turned where its sides are multiples of 16.
+        self.out.push(Stmt::line(if self.size("M").is_multiple_of(16) && self.dice.one_in(3) {
+            format!("store_transpose(c, &{name}.transpose(), own);")
+        } else {
+            format!("store(c, &{name}, own);")
+        }));
         std::mem::take(&mut self.out)
     }
 
@@ -298,6 +303,21 @@ impl Writer {
             self.declare(ty);
             return;
         };
+        if let Ty::Tile(d, rows, cols, role) = var.ty
+            && self.dice.one_in(4)
+            && let Some(other) = self
+                .any(|v| matches!(v.ty, Ty::Tile(e, _, _, r) if (e, r) == (d, role)) && v.name != var.name)
+            && let Ty::Tile(_, other_rows, other_cols, _) = other.ty
+        {
+            let mut part = |rows, cols| {
+                let (down, across) = (self.size(rows) as usize / 8, self.size(cols) as usize / 16);
+                format!("{}, {}", self.dice.below(down), self.dice.below(across))
+            };
+            let (from, to) = (part(other_rows, other_cols), part(rows, cols));
+            let text = format!("{}.set_sub_tile(&{}.sub_tile::<8, 16>({from}), {to});", var.name, other.name);
+            self.out.push(Stmt::line(text));
+            return;
+        }
         let (text, simpler) = self.expression(var.ty, 2);
         let name = &var.name;
         let lines = simpler.iter().map(|s| format!("{name} = {s};")).collect();

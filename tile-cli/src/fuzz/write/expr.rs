@@ -55,12 +55,16 @@ impl Writer {
             };
         }
         let at = self.coordinate();
+        let load = match ty {
+            Ty::Tile(_, _, _, Role::Row) if self.dice.one_in(4) => "load_transpose",
+            Ty::Tile(..) | Ty::Vector(..) | Ty::Scalar(_) => "load",
+        };
         match ty {
             Ty::Tile(D::C, "M", "N", Role::Row) => "load(c, own)".into(),
             Ty::Tile(D::C, ..) | Ty::Vector(D::C, ..) | Ty::Scalar(_) => "zeros()".into(),
-            Ty::Tile(D::A, ..) => format!("load(a, {at})"),
-            Ty::Tile(D::B, ..) => format!("load(b, {at})"),
-            Ty::Tile(D::F32, ..) => format!("load(f, {at})"),
+            Ty::Tile(D::A, ..) => format!("{load}(a, {at})"),
+            Ty::Tile(D::B, ..) => format!("{load}(b, {at})"),
+            Ty::Tile(D::F32, ..) => format!("{load}(f, {at})"),
             Ty::Vector(D::A, ..) => format!("load_vec(a, {at})"),
             Ty::Vector(D::B, ..) => format!("load_vec(b, {at})"),
             Ty::Vector(D::F32, ..) => format!("load_vec(f, {at})"),
