@@ -11,7 +11,7 @@ use crate::infer::Infer;
 use crate::value::{SymTile, Val};
 use tile_ir::error::Code;
 use tile_ir::ir::{LoadForm, ParamId};
-use tile_ir::types::{Along, DType, Role};
+use tile_ir::types::{Along, Role};
 
 impl core::fmt::Display for DTypeRef {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -104,13 +104,12 @@ impl Infer<'_> {
     /// The element type of an output that is added to.
     pub(crate) fn check_added(&mut self, global: ParamId, span: TokenSpan) -> Option<()> {
         let Some(DTypeRef::Param(of)) = self.global_types.get(&global).cloned() else { return Some(()) };
-        if self.kernel.global(global).is_some_and(|(dtype, _)| dtype != DType::F32) {
+        if self.kernel.global(global).is_some_and(|(dtype, _)| !dtype.accumulates()) {
             return Some(());
         }
-        let rule = format!(
-            "an atomic add adds f32 to an f32 output in every instance; here the output is `gl<{of}>`"
-        );
-        self.refuse_meeting(Code::AtomicType, span, &rule, "write `&mut gl<f32>`")
+        let rule =
+            format!("an atomic add goes to an output of f32 or i32 in every instance; here it is `gl<{of}>`");
+        self.refuse_meeting(Code::AtomicType, span, &rule, "write `&mut gl<f32>` or `&mut gl<i32>`")
     }
 
     /// The operands of a multiply.

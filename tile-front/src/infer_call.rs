@@ -9,7 +9,7 @@ use crate::ast::{At, Bound, Call, CallOp, DTypeRef, Expr, Method};
 use crate::infer::Infer;
 use crate::value::{Owned, SymTile, SymVector, Val, Want, sym_tile};
 use tile_ir::error::Code;
-use tile_ir::ir::{Coord, Dim, LoadForm, OpKind, Order, ParamId, Unit, ValueId};
+use tile_ir::ir::{Coord, Dim, OpKind, Order, ParamId, Unit, ValueId};
 use tile_ir::scalar::{Binary, Compare, Const};
 use tile_ir::types::{DType, Role, ScalarType, Type};
 
@@ -173,7 +173,7 @@ impl Infer<'_> {
                     }
                 };
                 let global = self.param(global)?;
-                if *form != LoadForm::Plain {
+                if sym.role.is_right_operand() {
                     self.check_bound(form.name(), &sym.dtype, Bound::MmaInput, span)?;
                 }
                 self.check_element(Code::LoadForm, &sym.dtype, global, span)?;

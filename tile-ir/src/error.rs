@@ -143,9 +143,10 @@ codes! {
         "`x.sub_tile::<R, C>(i, j)` is the part of R rows and C columns that begins at row `i * R` and column `j * C`; `i` and `j` are \
          literals, `const` parameters or derived sizes. A part obeys the rule of tile sizes (T020), has the element type and role of its tile, \
          and costs nothing: it is a name for some of the tile's registers.";
-    AtomicType = "T059", "An atomic add adds f32 to an f32 output.",
-        "`atomic_add(c, &tile, [row, col])` adds `Row` and `Acc` tiles of f32, `atomic_add_vec(c, &v, [row, i])` vectors of f32, to a \
-         `&mut gl<f32>`. Convert with `.to::<f32>()` and make the output f32.";
+    AtomicType = "T059", "An atomic add adds f32 to an f32 output, or i32 to an i32 output.",
+        "`atomic_add(c, &tile, [row, col])` adds `Row` and `Acc` tiles, `atomic_add_vec(c, &v, [row, i])` vectors, of f32 to a \
+         `&mut gl<f32>` or of i32 to a `&mut gl<i32>`. Convert what is added with `.to::<T>()`; write the output's type, since no bound \
+         of a type parameter promises atomic adds.";
     AtomicMix = "T060", "An output takes either atomic adds or plain stores and loads, in one kernel.",
         "An atomic add goes to any element, so a plain store or load of the same output could meet it from another sub-group. Use a \
          second output, or a second kernel. The output's elements before the launch are what the sums start from: fill it with zeros first.";

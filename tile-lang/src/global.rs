@@ -10,7 +10,7 @@
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use crate::element::AnyElement;
 use crate::launch::{Cx, RawGlobal};
@@ -371,7 +371,7 @@ fn tiles(extent: u32, tile: usize) -> u32 {
 const ADDED_OR_OWNED: &str = "an output takes either atomic adds or plain stores and loads";
 
 /// Adds a number to an element that other threads may be adding to.
-pub struct AtomicAdd<T>(unsafe fn(element: *mut T, by: f32));
+pub struct AtomicAdd<T: AnyElement>(unsafe fn(element: *mut T, by: T::Scalar));
 
 /// [`AtomicAdd`] of f32.
 pub(crate) const ADD_F32: AtomicAdd<f32> = AtomicAdd(add_f32);
@@ -384,6 +384,16 @@ unsafe fn add_f32(element: *mut f32, by: f32) {
     let add = |old: u32| Some((f32::from_bits(old) + by).to_bits());
     // The closure always gives a value, so the loop ends with one stored.
     let _ = bits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+}
+
+/// [`AtomicAdd`] of i32, wrapping.
+pub(crate) const ADD_I32: AtomicAdd<i32> = AtomicAdd(add_i32);
+
+/// # Safety
+/// As for [`add_f32`].
+unsafe fn add_i32(element: *mut i32, by: i32) {
+    // SAFETY: passed on from the caller.
+    unsafe { AtomicI32::from_ptr(element) }.fetch_add(by, Ordering::Relaxed);
 }
 
 /// A load as an out-of-line body needs it: where, and by which right.
@@ -469,7 +479,7 @@ impl<T: AnyElement> gl<T> {
                 // SAFETY: the window lies in the tensor, whose memory is live, aligned and, being reached through `&mut
                 // gl`, writable; in a launch every sub-group's view admits atomic adds alone (`admit_added`, and
                 // `#[tile_kernel]` for the kernel as a whole).
-                unsafe { (T::ADD.0)(element, *value) }
+                unsafe { (T::ADD.0)(element, T::scalar_of(*value)) }
             }
         }
     }

@@ -108,7 +108,7 @@ impl Transformed for Vnni {}
     note = "write `rt<T, K, N, VnniT>` for a right operand; an `Acc` tile comes from `load`, a `Vnni` tile from `load_transform`"
 )]
 pub trait TransposedLoad<T>: Role {}
-impl<T: Element> TransposedLoad<T> for Row {}
+impl<T: AnyElement> TransposedLoad<T> for Row {}
 impl<T: MmaInput> TransposedLoad<T> for VnniT {}
 
 /// The role of a left operand.
@@ -151,16 +151,19 @@ impl Accumulator for Acc {}
 
 /// Element types of tensors that `atomic_add` and `atomic_add_vec` add to.
 #[diagnostic::on_unimplemented(
-    message = "an atomic add adds f32 to an f32 output, but this output is a tensor of `{Self}`",
-    label = "not an f32 output",
+    message = "an atomic add goes to an output of f32 or i32, but this output is a tensor of `{Self}`",
+    label = "not an output of f32 or i32",
     note = "make the output `&mut gl<f32>` and convert what is added with `.to::<f32>()`"
 )]
-pub trait AtomicElement: Element {
+pub trait AtomicElement: AnyElement {
     #[doc(hidden)]
     const ADD: crate::global::AtomicAdd<Self>;
 }
 impl AtomicElement for f32 {
     const ADD: crate::global::AtomicAdd<f32> = crate::global::ADD_F32;
+}
+impl AtomicElement for i32 {
+    const ADD: crate::global::AtomicAdd<i32> = crate::global::ADD_I32;
 }
 
 /// Element types a matrix multiply accumulates in.

@@ -170,10 +170,10 @@ impl<T: AnyElement> SameOperand<Unknown> for T {}
     label = "the part's element type differs from the tile's",
     note = "convert the part first: `.to::<{T}>()`"
 )]
-pub trait PartOf<T>: Element {}
-impl<T: Element> PartOf<T> for T {}
+pub trait PartOf<T>: AnyElement {}
+impl<T: AnyElement> PartOf<T> for T {}
 #[diagnostic::do_not_recommend]
-impl<T: Element> PartOf<Unknown> for T {}
+impl<T: AnyElement> PartOf<Unknown> for T {}
 
 /// A stored tile has the element type of its tensor.
 #[diagnostic::on_unimplemented(

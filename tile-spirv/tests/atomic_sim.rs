@@ -30,17 +30,17 @@ const PLACES: [[u32; 3]; 12] = [
 ];
 
 /// Adds a tile, or a vector that lies along a row, at a place the parameters give.
-fn kernel(size: (u32, u32), along: Option<Along>, unit: Unit) -> Ready {
+fn kernel(dtype: DType, size: (u32, u32), along: Option<Along>, unit: Unit) -> Ready {
     let mut b = Build::new("add", "", (1, 1));
-    let c = b.global("c", DType::F32, Access::Out);
-    let a = b.global("a", DType::F32, Access::In);
+    let c = b.global("c", dtype, Access::Out);
+    let a = b.global("a", dtype, Access::In);
     let [batch, row, col] = ["batch", "row", "col"].map(|n| b.scalar(n, ScalarType::U32));
     b.own_tile(c, (8, 16), Order::Linear);
     let zero = b.u32(0);
     let origin = Coord { batch: None, depth: None, row: zero, col: zero, unit: Unit::Tiles };
     let value = match along {
-        None => b.load(a, origin, LoadForm::Plain, tile(DType::F32, size.0, size.1, Role::Row)),
-        Some(along) => b.one(OpKind::LoadVector { global: a, at: origin }, vector(DType::F32, size.1, along)),
+        None => b.load(a, origin, LoadForm::Plain, tile(dtype, size.0, size.1, Role::Row)),
+        Some(along) => b.one(OpKind::LoadVector { global: a, at: origin }, vector(dtype, size.1, along)),
     };
     let at = Coord { batch: Some(batch), depth: None, row, col, unit };
     b.push(OpKind::AtomicAdd { global: c, value, at, vector: along.is_some() }, &[]);
@@ -57,20 +57,21 @@ fn atomic_adds_touch_the_plane_and_nothing_else() {
         ((1, 8), Some(Along::Rows)),
         ((1, 24), Some(Along::Rows)),
     ];
-    for (size, along) in cases {
+    for (dtype, (size, along)) in [DType::F32, DType::I32].into_iter().flat_map(|d| cases.map(|c| (d, c))) {
         for unit in [Unit::Tiles, Unit::Elements] {
-            let ready = kernel(size, along, unit);
+            let ready = kernel(dtype, size, along, unit);
             for (rows, cols, x0) in PLANES {
                 for [batch, row, col] in PLACES {
                     let shape = Shape { batch: 2, x0, extra_pitch: 4, ..Shape::plain(rows, cols) };
-                    let before = |p: u32, r: u32, c: u32| noise(1, p, r, c);
-                    let added = |_: u32, r: u32, c: u32| noise(2, 0, r, c);
+                    let before = |p: u32, r: u32, c: u32| (1000.0 * noise(1, p, r, c)).round();
+                    let added = |_: u32, r: u32, c: u32| (1000.0 * noise(2, 0, r, c)).round();
                     let mut memory = Memory::new();
-                    let c = Tensor::map(&mut memory, DType::F32, shape, Some(&before));
-                    let a = Tensor::map(&mut memory, DType::F32, Shape::plain(size.0, size.1), Some(&added));
+                    let c = Tensor::map(&mut memory, dtype, shape, Some(&before));
+                    let a = Tensor::map(&mut memory, dtype, Shape::plain(size.0, size.1), Some(&added));
                     let mut args = [c.args(), a.args()].concat();
                     args.extend([batch, row, col].map(Arg::U32));
-                    let what = format!("{size:?} {along:?} {unit:?} {shape:?} {batch} ({row}, {col})");
+                    let what =
+                        format!("{dtype} {size:?} {along:?} {unit:?} {shape:?} {batch} ({row}, {col})");
                     let one = c.seen_as(Shape::plain(8, 16));
                     launch(&ready, &mut memory, &one, (8, 16), (1, 1), &args)
                         .unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -99,7 +100,7 @@ fn atomic_adds_touch_the_plane_and_nothing_else() {
             }
         }
     }
-    assert_eq!(ran, 5 * 2 * 6 * 12);
+    assert_eq!(ran, 2 * 5 * 2 * 6 * 12);
 }
 
 /// Every sub-group of every work-group adds to the same tile; whole numbers, so that the order does not show.

@@ -105,7 +105,13 @@ fn a_module_declares_what_it_uses() {
         assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
         let shuffles = s.op.starts_with("row_") || matches!(s.op, "transpose" | "atomic_add_vec");
         assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
-        assert_eq!(has(C::AtomicFloat32AddEXT), s.op.starts_with("atomic_"), "{} {}", s.op, s.variant);
+        assert_eq!(
+            has(C::AtomicFloat32AddEXT),
+            s.op.starts_with("atomic_") && s.variant.starts_with("f32"),
+            "{} {}",
+            s.op,
+            s.variant
+        );
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), shuffles, "{}", s.op);
         let division = s.op == "div" && s.variant == "f32";
         assert_eq!(m.options.len(), if division { 2 } else { 1 }, "{} {}", s.op, s.variant);

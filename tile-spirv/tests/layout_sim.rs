@@ -74,7 +74,7 @@ fn load_kernel(dtype: DType, size: (u32, u32), unit: Unit, in_loop: bool) -> Rea
 fn transposing_loads_of_row_tiles_keep_the_edge_rule() {
     let mut ran = 0;
     for &dtype in DType::ALL {
-        let value = |_: u32, r: u32, c: u32| rounded(dtype, noise(5, 0, r, c));
+        let value = |_: u32, r: u32, c: u32| rounded(dtype, 50.0 * noise(5, 0, r, c));
         for size in SIZES {
             for (unit, in_loop) in [(Unit::Tiles, false), (Unit::Tiles, true), (Unit::Elements, false)] {
                 let ready = load_kernel(dtype, size, unit, in_loop);
@@ -113,7 +113,7 @@ fn transposing_loads_of_row_tiles_keep_the_edge_rule() {
 fn transposed_stores_write_the_plane_and_nothing_else() {
     let mut ran = 0;
     for &dtype in DType::ALL {
-        let value = |_: u32, r: u32, c: u32| rounded(dtype, noise(9, 0, r, c));
+        let value = |_: u32, r: u32, c: u32| rounded(dtype, 50.0 * noise(9, 0, r, c));
         for size in SIZES {
             for unit in [Unit::Tiles, Unit::Elements] {
                 let mut b = Build::new("store", "", (1, 1));
@@ -158,7 +158,10 @@ fn transposed_stores_write_the_plane_and_nothing_else() {
                                         if inside {
                                             assert_eq!(got, value(0, tr as u32, tc as u32), "{what} {r} {c}");
                                         } else {
-                                            assert!(got.is_nan(), "{what}: ({plane}, {r}, {c}) was written");
+                                            // The guard bytes are -1 as an integer.
+                                            let untouched =
+                                                got.is_nan() || (dtype == DType::I32 && got == -1.0);
+                                            assert!(untouched, "{what}: ({plane}, {r}, {c}) was written");
                                         }
                                     }
                                 }
@@ -181,8 +184,8 @@ fn odd_value(dtype: DType, r: u32, c: u32) -> f32 {
         2 => f32::NEG_INFINITY,
         3 => -0.0,
         4 => 0.0,
-        5 => from_bits(dtype, 1),
-        _ => rounded(dtype, noise(3, 0, r, c)),
+        5 => from_bits(dtype, 3),
+        _ => rounded(dtype, 50.0 * noise(3, 0, r, c)),
     }
 }
 
@@ -191,7 +194,7 @@ fn a_transpose_in_registers_moves_every_element() {
     for &dtype in DType::ALL {
         for (rows, cols) in [(16, 16), (32, 16), (16, 48), (32, 32), (64, 32)] {
             for role in [Role::Row, Role::Acc] {
-                if role == Role::Acc && dtype != DType::F32 {
+                if role == Role::Acc && !dtype.accumulates() {
                     continue;
                 }
                 let mut t = OneTile::new(dtype, (cols, rows));
@@ -215,7 +218,7 @@ fn a_transpose_in_registers_moves_every_element() {
 
 #[test]
 fn parts_of_tiles_are_read_and_written_in_place() {
-    for &dtype in DType::ALL {
+    for &dtype in DType::FLOATS {
         for (whole, part) in
             [((32, 64), (8, 16)), ((32, 64), (16, 32)), ((24, 48), (8, 48)), ((16, 32), (16, 32))]
         {

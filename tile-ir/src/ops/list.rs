@@ -47,7 +47,7 @@ families! {
     Prefetch = "Prefetches",
     /// Writes a tile; elements outside the tensor are dropped.
     Store = "Stores of tiles",
-    /// Adds to elements of an f32 output that other sub-groups may be adding to, each in one indivisible step; elements outside
+    /// Adds to elements of an output of f32 or i32 that other sub-groups may be adding to, each in one indivisible step; elements outside
     /// the tensor are dropped. The order of the additions is open.
     AtomicAdd = "Atomic adds",
     /// Adds the product of two tiles to an accumulator.

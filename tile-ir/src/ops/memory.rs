@@ -275,11 +275,13 @@ fn check_atomic(
             "a tile goes with `atomic_add`, a vector with `atomic_add_vec`",
         ));
     }
-    if ty.dtype() != Some(dtype) || dtype != DType::F32 {
+    if ty.dtype() != Some(dtype) || !dtype.accumulates() {
         return Err(Diagnostic::new(
             Code::AtomicType,
             op.span,
-            format!("an atomic add adds f32 to an f32 output; here it adds `{ty}` to `gl<{dtype}>`"),
+            format!(
+                "an atomic add adds f32 to an f32 output, or i32 to an i32 output; here it adds `{ty}` to `gl<{dtype}>`"
+            ),
             "make the output `&mut gl<f32>` and convert with `.to::<f32>()`",
         ));
     }

@@ -2,7 +2,7 @@
 //!
 //! *Guarantees*: values move bit by bit. *Not here*: loads and stores that transpose (`memory`).
 
-use crate::element::Element;
+use crate::element::AnyElement;
 use crate::operand::ElementWise;
 use crate::role::{Role, Row};
 use crate::tile::sealed::Sealed as _;
@@ -11,7 +11,7 @@ use crate::tile::{PartOf, rt};
 /// The names of the methods that move elements.
 pub const LAYOUT: &[&str] = &["transpose", "sub_tile", "set_sub_tile"];
 
-impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// Gives the transpose: a `Row` tile of N rows and M columns.
     ///
     /// In a kernel, the rows and columns of the tile are multiples of 16. A tile that is needed only transposed costs
@@ -36,7 +36,7 @@ impl<T: Element, const M: usize, const N: usize, L> rt<T, M, N, L> {
     }
 }
 
-impl<T: Element, const M: usize, const N: usize, L: Role> rt<T, M, N, L> {
+impl<T: AnyElement, const M: usize, const N: usize, L: Role> rt<T, M, N, L> {
     /// Gives the part of R rows and C columns that begins at row `row * R` and column `col * C`.
     ///
     /// In a kernel the part is a name for some of the tile's registers and costs nothing; `row` and `col` are known at

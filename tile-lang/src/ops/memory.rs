@@ -82,7 +82,7 @@ pub fn load_transform<T: MmaInput, const K: usize, const N: usize, L: Transforme
 /// # Panics
 /// As [`load`].
 #[inline(never)]
-pub fn load_transpose<T: Element, const K: usize, const N: usize, L: TransposedLoad<T>>(
+pub fn load_transpose<T: AnyElement, const K: usize, const N: usize, L: TransposedLoad<T>>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<N, K>>,
 ) -> rt<T, K, N, L> {
@@ -170,7 +170,7 @@ pub fn store<T: AnyElement, U: StoredIn<T>, const M: usize, const N: usize, L: S
 ///
 /// # Panics
 /// As [`store`].
-pub fn store_transpose<T: Element, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
+pub fn store_transpose<T: AnyElement, U: StoredIn<T>, const M: usize, const N: usize, L: Storable<U>>(
     c: &mut gl<T>,
     tile: &rt<U, M, N, L>,
     coordinate: impl Owned<Extent<N, M>>,
@@ -179,8 +179,9 @@ pub fn store_transpose<T: Element, U: StoredIn<T>, const M: usize, const N: usiz
     c.store(at(coordinate), M, turned.values());
 }
 
-/// Adds an f32 tile to a tensor at any coordinate, element by element. Other sub-groups may be adding to the same elements:
+/// Adds a tile of f32 or i32 to a tensor of the same type at any coordinate, element by element. Other sub-groups may be adding to the same elements:
 /// no addition is lost, and their order is open, so a sum of rounded numbers may differ from run to run in its last bits.
+/// Integers wrap.
 ///
 /// The sums start from what the output holds before the launch. In one kernel an output takes either atomic adds or
 /// plain stores and loads.
@@ -207,7 +208,7 @@ pub fn atomic_add<T: AtomicElement, U: StoredIn<T>, const M: usize, const N: usi
     c.add(coordinate.origin(), N, tile.values());
 }
 
-/// Adds an f32 vector to consecutive elements of one row of a tensor, as [`atomic_add`] a tile. The coordinate is that of
+/// Adds a vector of f32 or i32 to consecutive elements of one row of a tensor, as [`atomic_add`] a tile. The coordinate is that of
 /// `load_vec`.
 ///
 /// ```

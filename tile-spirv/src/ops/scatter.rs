@@ -15,7 +15,6 @@ use crate::control::Lowering;
 use crate::coord::Position;
 use crate::lanes::{LANES, Layout};
 use crate::module::{Id, Ty};
-use crate::ops::map::LANE;
 
 impl Lowering<'_> {
     /// `store_transpose`: lane `c` holds column `c` of the tile, which is a run of elements in row `c` of the output. Eight
@@ -183,8 +182,14 @@ impl Lowering<'_> {
                     s.branch(
                         below,
                         &[],
-                        |s| s.add_column(&chunks, surface, row, address, true).map(|()| Some(vec![])),
-                        |s| s.add_column(&chunks, surface, row, address, false).map(|()| Some(vec![])),
+                        |s| {
+                            s.add_column(&chunks, layout, surface, row, (address, true))
+                                .map(|()| Some(vec![]))
+                        },
+                        |s| {
+                            s.add_column(&chunks, layout, surface, row, (address, false))
+                                .map(|()| Some(vec![]))
+                        },
                     )?;
                     Ok(Some(vec![]))
                 },
@@ -198,16 +203,16 @@ impl Lowering<'_> {
     fn add_column(
         &mut self,
         chunks: &[Id],
+        layout: Layout,
         surface: Surface,
         row: Position,
-        mut address: Id,
-        tested: bool,
+        (mut address, tested): (Id, bool),
     ) -> Result<(), LowerError> {
         let pitch = self.e.widen(surface.pitch);
         for (i, (chunk, component)) in
             chunks.iter().flat_map(|&chunk| (0..8).map(move |c| (chunk, c))).enumerate()
         {
-            let ty = self.e.ty(LANE);
+            let ty = self.e.ty(layout.component());
             let value = self.e.pure_with(Inst::CompositeExtract, ty, &[chunk], &[component]);
             if tested {
                 let line = row.at(&mut self.e, i as u32);
@@ -216,13 +221,13 @@ impl Lowering<'_> {
                     exists,
                     &[],
                     |s| {
-                        s.add_to_memory(address, value);
+                        s.add_to_memory(layout.component(), address, value);
                         Ok(Some(vec![]))
                     },
                     |_| Ok(Some(vec![])),
                 )?;
             } else {
-                self.add_to_memory(address, value);
+                self.add_to_memory(layout.component(), address, value);
             }
             address = self.e.add(U64, address, pitch);
         }
@@ -258,7 +263,7 @@ impl Lowering<'_> {
                 &[],
                 |s| {
                     let address = s.address(surface, row, column);
-                    s.add_to_memory(address, register);
+                    s.add_to_memory(Layout::register(vector.dtype), address, register);
                     Ok(Some(vec![]))
                 },
                 |_| Ok(Some(vec![])),
@@ -267,13 +272,19 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// One indivisible addition in device memory, in no order with others (SPV_EXT_shader_atomic_float_add).
-    fn add_to_memory(&mut self, address: Id, value: Id) {
-        self.e.need(Capability::AtomicFloat32AddEXT);
-        let to = self.pointer_as(LANE, address);
+    /// One indivisible addition in device memory, in no order with others.
+    fn add_to_memory(&mut self, ty: Ty, address: Id, value: Id) {
+        let add = if ty == Ty::Float(32) {
+            // SPV_EXT_shader_atomic_float_add
+            self.e.need(Capability::AtomicFloat32AddEXT);
+            Inst::AtomicFAddEXT
+        } else {
+            Inst::AtomicIAdd
+        };
+        let to = self.pointer_as(ty, address);
         let (scope, relaxed) = (self.e.u32(Scope::Device as u32), self.e.int(U32, 0));
-        let ty = self.e.ty(LANE);
+        let ty = self.e.ty(ty);
         let operands = [to, scope, relaxed, value].map(Operand::IdRef).to_vec();
-        self.e.value(Inst::AtomicFAddEXT, ty, operands);
+        self.e.value(add, ty, operands);
     }
 }

@@ -463,6 +463,12 @@ fn layout_samples(out: &mut Vec<Sample>) {
     let at = s.at(Unit::Tiles, 1, 2);
     s.b.push(OpKind::AtomicAdd { global: s.c, value: x, at, vector: false }, &[]);
     add("atomic_add", "f32_8x16".into(), Shown::Body, s.b.finish());
+    let mut s = Small::new(DType::I32, DType::I32);
+    let ty = tile(DType::I32, 8, 16, Role::Row);
+    let x = s.b.one(OpKind::Zeros, ty);
+    let at = s.at(Unit::Tiles, 1, 2);
+    s.b.push(OpKind::AtomicAdd { global: s.c, value: x, at, vector: false }, &[]);
+    add("atomic_add", "i32_8x16".into(), Shown::Body, s.b.finish());
     let (mut s, x) = filled(DType::F32, DType::F32, 24, 16);
     let sums = s.b.reduce(Reduction::Sum, Along::Rows, x, None);
     let at = s.at(Unit::Tiles, 1, 2);

@@ -10,7 +10,7 @@ use tile_std::prelude::*;
     <bf16, 16, 32; subgroups = (2, 2)>,
     <f16, 16, 16; subgroups = (1, 1)>,
 ))]
-fn turned<T: Element, const M: usize, const N: usize>(y: &mut gl<T>, x: &gl<T>, how: u32) {
+fn turned<T: AnyElement, const M: usize, const N: usize>(y: &mut gl<T>, x: &gl<T>, how: u32) {
     let at = own_tile::<M, N>(y, Snake(2));
     if how == 0 {
         let tile: rt<T, N, M> = load(x, [at.col(), at.row()]);

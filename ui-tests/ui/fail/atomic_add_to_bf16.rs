@@ -1,4 +1,4 @@
-//! T059: an atomic add adds f32 to an f32 output.
+//! T059: an atomic add adds f32 to an f32 output, or i32 to an i32 output.
 
 use tile_std::prelude::*;
 
