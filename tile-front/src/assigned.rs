@@ -105,6 +105,9 @@ impl Walk {
                         Operand::Reference(e) | Operand::Value(e) => self.expr(e),
                     },
                     Method::Reduce(_, _, running) => running.iter().for_each(|e| self.expr(e)),
+                    Method::Choose(_, operands) => operands.iter().for_each(|operand| match operand {
+                        Operand::Reference(e) | Operand::Value(e) => self.expr(e),
+                    }),
                     Method::Keep(_, args) => args.iter().for_each(|e| self.expr(e)),
                     Method::Triangle(_, args) => args.iter().for_each(|e| self.expr(e)),
                     Method::SetSubTile { part, .. } => self.expr(part),
@@ -132,7 +135,7 @@ impl Walk {
                         }
                     }
                 }
-                CallOp::Fill(value) => self.expr(value),
+                CallOp::Fill(value) | CallOp::Iota(_, value) => self.expr(value),
                 CallOp::Load { at, .. }
                 | CallOp::Prefetch { at, .. }
                 | CallOp::LoadVector { at, .. }

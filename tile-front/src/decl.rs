@@ -236,12 +236,12 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
         if let Some(dtype) = DType::from_name(&name.to_string()) {
             return Some(DTypeRef::Fixed(dtype, name.span()));
         }
-        diags.push(
-            Code::Parameter,
-            name.span(),
-            format!("`{name}` is not an element type"),
-            "an element type is bf16, f16, f32, i32, or a type parameter of the kernel",
-        );
+        let help = if name == "bool" {
+            "masks (`rt<bool, ..>`) come from comparisons such as `x.lt(&y)`; numbers from `mask.select(&x, 0.0)`"
+        } else {
+            "an element type is bf16, f16, f32, i32, or a type parameter of the kernel"
+        };
+        diags.push(Code::Parameter, name.span(), format!("`{name}` is not an element type"), help);
         return None;
     }
     diags.push(
@@ -251,6 +251,17 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
         "write bf16, f16, f32, i32, or a type parameter",
     );
     None
+}
+
+/// Reads the element type of a tile or vector, which may be a mask.
+fn parse_register_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Option<DTypeRef> {
+    if let Type::Path(p) = plain(ty)
+        && let Some(name) = path_name(&p.path)
+        && name == DType::Bool.name()
+    {
+        return Some(DTypeRef::Fixed(DType::Bool, name.span()));
+    }
+    parse_dtype(ty, generics, diags)
 }
 
 /// Reads a size in a type.
@@ -342,7 +353,7 @@ pub fn parse_tile(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
         diags.push(Code::UntypedSource, args[0].span(), "the first argument of `rt` is its element type", "");
         return None;
     };
-    let dtype = parse_dtype(dtype, generics, diags);
+    let dtype = parse_register_dtype(dtype, generics, diags);
     let rows = parse_size(args[1], generics, diags);
     let cols = parse_size(args[2], generics, diags);
     let role = match args.get(3) {
@@ -457,7 +468,7 @@ fn parse_vector(
         );
         return None;
     };
-    let (dtype, len) = (parse_dtype(dtype, generics, diags), parse_size(len, generics, diags));
+    let (dtype, len) = (parse_register_dtype(dtype, generics, diags), parse_size(len, generics, diags));
     let (along, along_span) = match args.get(2) {
         None => (Along::Rows, span),
         Some(arg) => {

@@ -190,6 +190,7 @@ impl Expansion<'_> {
                 DType::F16 => "F16",
                 DType::F32 => "F32",
                 DType::I32 => "I32",
+                DType::Bool => "Bool",
             },
             Span::mixed_site(),
         );

@@ -66,7 +66,7 @@ impl Infer<'_> {
     }
 
     /// Makes what a source makes: the tile or vector that is wanted, because its type was written.
-    fn source(&mut self, want: Want<'_>, name: &Ident, kind: OpKind) -> Option<Val> {
+    pub(crate) fn source(&mut self, want: Want<'_>, name: &Ident, kind: OpKind) -> Option<Val> {
         let span = name.span();
         match want {
             Want::Tile(sym) => {
@@ -79,7 +79,11 @@ impl Infer<'_> {
                 Some(Val::Vector(self.emit(kind, &[ty], span)[0], sym.clone()))
             }
             Want::Any | Want::Scalar(_) | Want::Tuple(_) => {
-                let written = if *name == "load_vec" { "rv<T, LEN, PerCol>" } else { "rt<T, ROWS, COLS>" };
+                let written = if *name == "load_vec" || *name == "iota" {
+                    "rv<T, LEN, PerCol>"
+                } else {
+                    "rt<T, ROWS, COLS>"
+                };
                 let args = if *name == "zeros" { "" } else { ".." };
                 self.error(
                     Code::UntypedSource,
@@ -111,6 +115,7 @@ impl Infer<'_> {
                 let value = self.scalar(val, of, value.span)?;
                 self.source(want, &call.name, OpKind::Fill { value })
             }
+            CallOp::Iota(along, start) => self.iota(call, *along, start, want),
             CallOp::LoadVector { global, at } => {
                 let (global, at) = (self.param(global), self.coord(at));
                 let kind = OpKind::LoadVector { global: global?, at: at? };

@@ -69,27 +69,10 @@ impl Infer<'_> {
             }
             (Method::MapBinary(op, along, operand), val @ (Val::Tile(..) | Val::Vector(..))) => {
                 let lhs = self.value_of(&val)?;
-                let rhs = match (&**operand, along) {
-                    (Operand::Value(s), _) => {
-                        let found = self.expr(s, Want::Scalar(scalar))?;
-                        if let Val::Tile(..) | Val::Vector(..) = found {
-                            let found = self.name_of(&found);
-                            return self.error(
-                                Code::MapOperand,
-                                s.span,
-                                format!("`{name}` takes a tile or vector by reference; here {found} is passed by value"),
-                                &format!("write `x.{name}(&y)`"),
-                            );
-                        }
-                        self.scalar(found, scalar, s.span)?
-                    }
-                    (Operand::Reference(y), along) => {
-                        let found = self.expr(y, Want::Any)?;
-                        self.operand(name, &val, &found, *along, y)?
-                    }
-                };
+                let rhs = self.beside(name, &val, operand, *along)?;
                 self.like(&val, OpKind::MapBinary { op: *op, lhs, rhs }, e)
             }
+            (Method::Choose(choose, operands), val) => self.choose(e, *choose, operands, val, name),
             (Method::Reduce(along, how, running), Val::Tile(tile, sym)) => {
                 let len: SizeRef = match along {
                     Along::Rows => sym.rows.clone(),
@@ -182,8 +165,48 @@ impl Infer<'_> {
         self.scalar(val, ty, e.span)
     }
 
+    /// The type of a scalar beside a tile or vector.
+    fn scalar_beside(&self, val: &Val) -> ScalarType {
+        self.type_of(val).and_then(|ty| ty.dtype()).map_or(F32, DType::scalar)
+    }
+
+    /// The right operand of an element-wise op: a tile or vector by reference, or a number.
+    pub(crate) fn beside(
+        &mut self,
+        name: &Ident,
+        lhs: &Val,
+        operand: &Operand,
+        along: Option<Along>,
+    ) -> Option<ValueId> {
+        match operand {
+            Operand::Value(s) => {
+                let scalar = self.scalar_beside(lhs);
+                let found = self.expr(s, Want::Scalar(scalar))?;
+                if let Val::Tile(..) | Val::Vector(..) = found {
+                    let found = self.name_of(&found);
+                    return self.error(
+                        Code::MapOperand,
+                        s.span,
+                        format!(
+                            "`{name}` takes a tile or vector by reference; here {found} is passed by value"
+                        ),
+                        &format!("write `x.{name}(&y)`"),
+                    );
+                }
+                if along.is_some() {
+                    return self.operand(name, lhs, &found, along, s);
+                }
+                self.scalar(found, scalar, s.span)
+            }
+            Operand::Reference(y) => {
+                let found = self.expr(y, Want::Any)?;
+                self.operand(name, lhs, &found, along, y)
+            }
+        }
+    }
+
     /// Emits an op whose result has the type of `val`.
-    fn like(&mut self, val: &Val, kind: OpKind, e: &Expr) -> Option<Val> {
+    pub(crate) fn like(&mut self, val: &Val, kind: OpKind, e: &Expr) -> Option<Val> {
         let ty = self.type_of(val)?;
         let id = self.emit(kind, &[ty], e.span)[0];
         Some(crate::value::with_id(val, id))

@@ -25,6 +25,7 @@ mod infer_control;
 mod infer_function;
 mod infer_layout;
 mod infer_map;
+mod infer_selection;
 mod infer_stmt;
 mod instance;
 mod parse;

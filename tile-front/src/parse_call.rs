@@ -8,7 +8,9 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Expr as SynExpr, ExprCall, ExprMethodCall, GenericArgument, PathArguments, Token};
 
-use crate::ast::{At, Call, CallOp, Expr, ExprKind, FunctionArg, FunctionCall, GenericArg, Method, Operand};
+use crate::ast::{
+    At, Call, CallOp, Choose, Expr, ExprKind, FunctionArg, FunctionCall, GenericArg, Method, Operand,
+};
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
 use tile_ir::error::Code;
@@ -20,6 +22,9 @@ use tile_ir::types::Along;
 pub const OPS: &[(&str, &str)] = &[
     ("zeros", "zeros()"),
     ("fill", "fill(s)"),
+    ("iota", "iota(start)"),
+    ("iota_rows", "iota_rows(start)"),
+    ("iota_cols", "iota_cols(start)"),
     ("load", "load(a, [row, col])"),
     ("load_vec", "load_vec(g, [row, i])"),
     ("load_scalar", "load_scalar(g, [row, col])"),
@@ -65,6 +70,9 @@ pub const METHODS: &[(&str, &str)] = &[
 
 /// What a method of the op table is, by its name.
 fn table_method(name: &str) -> Option<TableMethod> {
+    if let Some(choose) = Choose::from_name(name) {
+        return Some(TableMethod::Choose(choose));
+    }
     if let Some(op) = MapUnary::from_name(name) {
         return Some(TableMethod::Unary(op));
     }
@@ -89,6 +97,7 @@ enum TableMethod {
     Unary(MapUnary),
     Binary(MapBinary, Option<Along>),
     Reduce(Along, Reduction, bool),
+    Choose(Choose),
 }
 
 impl TableMethod {
@@ -98,6 +107,7 @@ impl TableMethod {
             TableMethod::Binary(_, None) => format!("x.{name}(&y)` or `x.{name}(s)"),
             TableMethod::Binary(_, Some(_)) => format!("x.{name}(&v)"),
             TableMethod::Reduce(_, _, true) => format!("x.{name}(&running)"),
+            TableMethod::Choose(choose) => choose.form(name),
         }
     }
 }
@@ -256,7 +266,7 @@ impl Parser<'_> {
         let span = name.span();
         let count = match text {
             "zeros" | "subgroup_id" | "subgroup_row" | "subgroup_col" => 0,
-            "fill" => 1,
+            "fill" | "iota" | "iota_rows" | "iota_cols" => 1,
             "load" | "load_transform" | "load_transpose" | "load_vec" | "load_scalar" | "prefetch_load"
             | "own_tile" => 2,
             _ => 3,
@@ -286,6 +296,9 @@ impl Parser<'_> {
         match text {
             "zeros" => Some(CallOp::Zeros),
             "fill" => Some(CallOp::Fill(self.parse_expr(&args[0])?)),
+            "iota" => Some(CallOp::Iota(None, self.parse_expr(&args[0])?)),
+            "iota_rows" => Some(CallOp::Iota(Some(Along::Rows), self.parse_expr(&args[0])?)),
+            "iota_cols" => Some(CallOp::Iota(Some(Along::Cols), self.parse_expr(&args[0])?)),
             "load_vec" | "load_scalar" => {
                 let global = self.global(&args[0], form);
                 let at = self.at(&args[1], form);
@@ -482,6 +495,7 @@ impl Parser<'_> {
         let count = match (&table, text.as_str()) {
             (Some(TableMethod::Unary(_) | TableMethod::Reduce(_, _, false)), _) => 0,
             (Some(TableMethod::Binary(..) | TableMethod::Reduce(_, _, true)), _) => 1,
+            (Some(TableMethod::Choose(choose)), _) => choose.operands(),
             (None, "row_tiles" | "col_tiles" | "scale") => 1,
             (None, "keep_cols" | "keep_rows" | "sub_tile") => 2,
             (None, "tril" | "triu" | "set_sub_tile") => 3,
@@ -507,6 +521,11 @@ impl Parser<'_> {
                     }
                 };
                 Method::MapBinary(op, along, Box::new(operand))
+            }
+            (Some(TableMethod::Choose(choose)), _) => {
+                let operands: Option<Vec<Operand>> =
+                    m.args.iter().map(|arg| self.table_operand(arg)).collect();
+                Method::Choose(choose, operands?)
             }
             (Some(TableMethod::Reduce(along, how, running)), _) => {
                 let running = if running { Some(Box::new(self.tile_ref(&m.args[0], form)?)) } else { None };
@@ -560,6 +579,15 @@ impl Parser<'_> {
                 parens: m.paren_token.span.join(),
             },
         ))
+    }
+
+    /// An operand of the op table: a tile or vector by reference, or a number.
+    fn table_operand(&mut self, arg: &SynExpr) -> Option<Operand> {
+        match strip(arg) {
+            SynExpr::Reference(r) => Some(Operand::Reference(self.parse_expr(&r.expr)?)),
+            name if self.reference(name).is_some() => Some(Operand::Reference(self.parse_expr(name)?)),
+            other => Some(Operand::Value(self.parse_expr(other)?)),
+        }
     }
 
     fn unknown_method<T>(&mut self, text: &str, span: Span) -> Option<T> {

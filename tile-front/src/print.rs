@@ -84,6 +84,7 @@ impl Printer<'_> {
         match dtype {
             DType::F32 => scalar_path(ScalarType::F32, span),
             DType::I32 => scalar_path(ScalarType::I32, span),
+            DType::Bool => scalar_path(ScalarType::Bool, span),
             DType::Bf16 | DType::F16 => {
                 let name = ident(dtype.name(), span);
                 quote_spanned! { span => #private::#name }
@@ -357,6 +358,16 @@ impl Printer<'_> {
                 let running = self.borrowed(running);
                 (None, quote_spanned!(span => &#running))
             }
+            Method::Choose(_, operands) => {
+                let operands = operands.iter().map(|operand| match operand {
+                    Operand::Value(e) => self.expr(e),
+                    Operand::Reference(e) => {
+                        let e = self.borrowed(e);
+                        quote_spanned!(span => &#e)
+                    }
+                });
+                (None, quote_spanned!(span => #(#operands),*))
+            }
             Method::Keep(_, args) => (None, list(&args[..])),
             Method::Triangle(_, args) => (None, list(&args[..])),
         };
@@ -455,6 +466,9 @@ impl Printer<'_> {
             }
             CallOp::Fill(value) => {
                 (quote_spanned! { span => #private::ops::source::#name }, self.expr(value))
+            }
+            CallOp::Iota(_, start) => {
+                (quote_spanned! { span => #private::ops::selection::#name }, self.expr(start))
             }
             CallOp::Load { global, at, .. } => {
                 let at = self.at(at);

@@ -135,6 +135,15 @@ codes! {
         "The body of a kernel must be right for every type its bounds admit. `T: AnyElement` admits integers and promises that elements can be \
          moved: `load`, `store`, `zeros`, `.to::<U>()`. `T: Element` admits floats and promises arithmetic in f32, `T: MmaInput` also matrix \
          multiplication.";
+    Mask = "T052", "A mask comes from a comparison and goes to `and`, `or`, `xor`, `not` and `select`.",
+        "`x.lt(&y)` and its kin compare tiles or vectors and give a mask of their shape, `rt<bool, M, N>` or `rv<bool, N, E>`. A mask has no \
+         numbers, so it is not stored, converted, reduced or multiplied; it chooses elements:\n\n    let positive = x.gt(0.0);\n    \
+         let y = positive.and(&x.lt(6.0)).select(&x, 0.0);";
+    Select = "T053", "`mask.select(&a, &b)` takes operands of the mask's shape and of one type.",
+        "`a` is a `Row` or `Acc` tile, or a vector, of the mask's shape. `b` has a's type, or is a scalar, which is rounded to a's element type.";
+    Iota = "T054", "`iota`, `iota_rows` and `iota_cols` count in f32 or i32 from a scalar of that type.",
+        "`let i: rv<f32, N, PerCol> = iota(0.0);` makes a vector of positions, `iota_rows` and `iota_cols` make tiles whose elements are \
+         `start` plus their row or column. 16-bit floats do not hold every position; convert what is computed from them.";
     TransposeShape = "T057", "`.transpose()` works on `Row` and `Acc` tiles whose rows and columns are multiples of 16.",
         "The transpose is a `Row` tile, made of square blocks of 16 x 16 elements: a lane per row becomes a lane per column. A packed tile \
          has no transpose in registers; load its tensor with the other load (`load_transform` or `load_transpose`). A tile that is \

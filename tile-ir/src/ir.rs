@@ -6,11 +6,13 @@
 //! *Not here*: typing rules of single ops (`ops`), lowering.
 
 mod parts;
+mod selection;
 
 pub use parts::{Coord, Dim, LoadForm, Order, Peers, Place, Reduction, Unit};
+pub use selection::{Logic, Selection};
 
 use crate::error::Span;
-use crate::map::{MapBinary, MapUnary};
+use crate::map::{MapBinary, MapTernary, MapUnary};
 use crate::scalar::{Binary, Compare, Const, Unary};
 use crate::types::{Along, DType, ScalarType, Type};
 use core::fmt;
@@ -300,6 +302,20 @@ pub enum OpKind {
         /// Right operand.
         rhs: ValueId,
     },
+    /// An element-wise op of three operands, giving the first one's type. Each of the others has the same type or is an f32
+    /// scalar, used for every element.
+    MapTernary {
+        /// The operation.
+        op: MapTernary,
+        /// First operand, a tile or vector.
+        x: ValueId,
+        /// Second operand.
+        a: ValueId,
+        /// Third operand.
+        b: ValueId,
+    },
+    /// Compares elements or chooses among them.
+    Selection(Selection),
     /// Reduces a tile along its columns (giving one f32 per row) or rows (one f32 per column). The order of
     /// combination is fixed by the tile's shape: see `tile_ir::reduce`.
     Reduce {
@@ -452,6 +468,8 @@ impl OpKind {
             OpKind::Fill { .. } => "fill",
             OpKind::MapUnary { op, .. } => op.name(),
             OpKind::MapBinary { op, .. } => op.name(),
+            OpKind::MapTernary { op, .. } => op.name(),
+            OpKind::Selection(selection) => selection.name(),
             OpKind::Reduce { along: Along::Rows, how, .. } => match how {
                 Reduction::Max => "row_max",
                 Reduction::Min => "row_min",
@@ -506,6 +524,8 @@ impl OpKind {
             | OpKind::Fill { .. }
             | OpKind::MapUnary { .. }
             | OpKind::MapBinary { .. }
+            | OpKind::MapTernary { .. }
+            | OpKind::Selection(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadVector { .. }
             | OpKind::LoadScalar { .. }
@@ -542,6 +562,8 @@ impl OpKind {
             OpKind::Scale { tile, by } => vec![*tile, *by],
             OpKind::Fill { value } | OpKind::MapUnary { value, .. } => vec![*value],
             OpKind::MapBinary { lhs, rhs, .. } => vec![*lhs, *rhs],
+            OpKind::MapTernary { x, a, b, .. } => vec![*x, *a, *b],
+            OpKind::Selection(selection) => selection.operands(),
             OpKind::Reduce { tile, running, .. } => core::iter::once(*tile).chain(*running).collect(),
             OpKind::LoadVector { at, .. } | OpKind::LoadScalar { at, .. } => at.values().collect(),
             OpKind::KeepFirst { tile, keep, fill, .. } => vec![*tile, *keep, *fill],

@@ -2,7 +2,8 @@
 //!
 //! A row is the one place where an op is spelled: the IR, the lowering, the host methods, the documentation and
 //! the tests expand the same rows ([`for_each_map_unary!`](crate::for_each_map_unary),
-//! [`for_each_map_binary!`](crate::for_each_map_binary)). What an op computes is its recipe over [`Math`], executed by
+//! [`for_each_map_binary!`](crate::for_each_map_binary), [`for_each_map_ternary!`](crate::for_each_map_ternary),
+//! [`for_each_map_compare!`](crate::for_each_map_compare)). What an op computes is its recipe over [`Math`], executed by
 //! the host body and emitted by the lowering alike, so the two cannot drift apart: they differ only in the
 //! primitives `exp2`, `log2`, `recip`, `sqrt` and `rsqrt`, where a device has instructions of its own.
 //!
@@ -76,6 +77,35 @@ macro_rules! integers {
     };
 }
 
+/// Calls `$cb!` with every ternary row.
+#[macro_export]
+macro_rules! for_each_map_ternary {
+    ($($cb:ident)::+) => { $($cb)::+! {
+        /// `x * a + b`, rounded once.
+        Fma { name: fma, of: Element, ulp: 0 }
+    } };
+}
+
+/// Calls `$cb!` with every comparison: a row names a [`Compare`](crate::scalar::Compare), whose meaning it has on every
+/// element.
+#[macro_export]
+macro_rules! for_each_map_compare {
+    ($($cb:ident)::+) => { $($cb)::+! {
+        /// Tells where an element is less than the other; false with NaN.
+        Lt { name: lt }
+        /// Tells where an element is at most the other; false with NaN.
+        Le { name: le }
+        /// Tells where an element is greater than the other; false with NaN.
+        Gt { name: gt }
+        /// Tells where an element is at least the other; false with NaN.
+        Ge { name: ge }
+        /// Tells where two elements are equal; false with NaN, true of the two zeros.
+        Eq { name: eq }
+        /// Tells where two elements differ; true with NaN.
+        Ne { name: ne }
+    } };
+}
+
 macro_rules! declare {
     ($(#[$meta:meta])* $Enum:ident: $( $(#[doc = $doc:literal])+ $V:ident { name: $name:ident, of: $of:ident, ulp: $ulp:literal } )+) => {
         $(#[$meta])*
@@ -105,8 +135,12 @@ macro_rules! declare_unary { ($($rows:tt)+) => { declare! {
 macro_rules! declare_binary { ($($rows:tt)+) => { declare! {
     /// An element-wise op of two operands.
     MapBinary: $($rows)+ } }; }
+macro_rules! declare_ternary { ($($rows:tt)+) => { declare! {
+    /// An element-wise op of three operands.
+    MapTernary: $($rows)+ } }; }
 for_each_map_unary!(declare_unary);
 for_each_map_binary!(declare_binary);
+for_each_map_ternary!(declare_ternary);
 
 /// The primitives that recipes are made of, over f32 values of some kind: host scalars or vectors, or emitted
 /// instructions.
@@ -206,6 +240,14 @@ pub fn binary<M: Math>(m: &mut M, op: MapBinary, a: M::Value, b: M::Value) -> M:
         }
         MapBinary::Min => m.min(a, b),
         MapBinary::Max => m.max(a, b),
+    }
+}
+
+/// Computes a ternary op.
+#[inline(always)]
+pub fn ternary<M: Math>(m: &mut M, op: MapTernary, x: M::Value, a: M::Value, b: M::Value) -> M::Value {
+    match op {
+        MapTernary::Fma => m.fma(x, a, b),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod mma;
 pub mod reduce;
 pub mod scalar;
+pub mod selection;
 
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
@@ -25,6 +26,10 @@ pub type Checked = Result<Vec<Device>, Vec<Diagnostic>>;
 /// # Errors
 /// Every rule the op breaks.
 pub fn check(kernel: &Kernel, op: &Op) -> Checked {
+    let chooses = matches!(op.kind, OpKind::Selection(_));
+    if !chooses && op.kind.regions().is_empty() {
+        selection::check_no_mask(kernel, op).map_err(|d| vec![d])?;
+    }
     match &op.kind {
         OpKind::Const(_)
         | OpKind::Binary { .. }
@@ -44,9 +49,11 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         OpKind::Fill { .. }
         | OpKind::MapUnary { .. }
         | OpKind::MapBinary { .. }
+        | OpKind::MapTernary { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. } => map::check(kernel, op),
         OpKind::Reduce { .. } => reduce::check(kernel, op),
+        OpKind::Selection(what) => selection::check(kernel, op, what),
         OpKind::Transpose { .. } | OpKind::SubTile { .. } | OpKind::SetSubTile { .. } => {
             layout::check(kernel, op)
         }

@@ -158,6 +158,8 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         | OpKind::Fill { .. }
         | OpKind::MapUnary { .. }
         | OpKind::MapBinary { .. }
+        | OpKind::MapTernary { .. }
+        | OpKind::Selection(_)
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }

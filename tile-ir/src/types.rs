@@ -17,10 +17,12 @@ pub enum DType {
     F32,
     /// Signed 32-bit integer, wrapping.
     I32,
+    /// Truth value: the element of a mask. No tensor holds it and no arithmetic takes it.
+    Bool,
 }
 
 impl DType {
-    /// Every element type, in the order used by listings.
+    /// Every element type that a tensor may have, in the order used by listings.
     pub const ALL: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32, DType::I32];
 
     /// The element types that compute in f32.
@@ -33,18 +35,19 @@ impl DType {
             DType::F16 => "f16",
             DType::F32 => "f32",
             DType::I32 => "i32",
+            DType::Bool => "bool",
         }
     }
 
-    /// Reads a name as [`DType::name`] writes it.
+    /// Reads the name of an element type that a tensor may have, as [`DType::name`] writes it.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.iter().copied().find(|d| d.name() == name)
     }
 
-    /// Bytes of one element in memory.
+    /// Bytes of one element in memory; of a mask, the register bytes it takes where flags run short.
     pub const fn size_bytes(self) -> u32 {
         match self {
-            DType::Bf16 | DType::F16 => 2,
+            DType::Bf16 | DType::F16 | DType::Bool => 2,
             DType::F32 | DType::I32 => 4,
         }
     }
@@ -54,6 +57,7 @@ impl DType {
         match self {
             DType::Bf16 | DType::F16 | DType::F32 => ScalarType::F32,
             DType::I32 => ScalarType::I32,
+            DType::Bool => ScalarType::Bool,
         }
     }
 
@@ -62,6 +66,7 @@ impl DType {
         match self {
             DType::Bf16 | DType::F16 | DType::F32 => DType::F32,
             DType::I32 => DType::I32,
+            DType::Bool => DType::Bool,
         }
     }
 
@@ -204,6 +209,11 @@ impl TileType {
     pub const fn host_bytes(self) -> u64 {
         self.rows as u64 * self.cols as u64 * 4
     }
+
+    /// The mask that belongs to the tile element by element.
+    pub const fn mask(self) -> TileType {
+        TileType { dtype: DType::Bool, role: Role::Row, ..self }
+    }
 }
 
 impl fmt::Display for TileType {
@@ -256,6 +266,11 @@ impl VectorType {
     pub const fn host_bytes(self) -> u64 {
         self.len as u64 * 4
     }
+
+    /// The mask that belongs to the vector element by element.
+    pub const fn mask(self) -> VectorType {
+        VectorType { dtype: DType::Bool, ..self }
+    }
 }
 
 impl fmt::Display for VectorType {
@@ -297,6 +312,20 @@ impl Type {
         match self {
             Type::Tile(t) => Some(t.dtype),
             Type::Vector(v) => Some(v.dtype),
+            Type::Scalar(_) => None,
+        }
+    }
+
+    /// True for masks.
+    pub fn is_mask(self) -> bool {
+        self.dtype() == Some(DType::Bool)
+    }
+
+    /// The mask that belongs to a tile or vector element by element.
+    pub const fn mask(self) -> Option<Type> {
+        match self {
+            Type::Tile(t) => Some(Type::Tile(t.mask())),
+            Type::Vector(v) => Some(Type::Vector(v.mask())),
             Type::Scalar(_) => None,
         }
     }

@@ -354,6 +354,8 @@ impl<'a> Verifier<'a> {
             | OpKind::Fill { .. }
             | OpKind::MapUnary { .. }
             | OpKind::MapBinary { .. }
+            | OpKind::MapTernary { .. }
+            | OpKind::Selection(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }
@@ -557,6 +559,8 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
             | OpKind::Fill { .. }
             | OpKind::MapUnary { .. }
             | OpKind::MapBinary { .. }
+            | OpKind::MapTernary { .. }
+            | OpKind::Selection(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }

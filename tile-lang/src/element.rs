@@ -24,7 +24,8 @@ pub(crate) mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of tiles and tensors",
     label = "not an element type",
-    note = "the element types are `bf16`, `f16`, `f32` and `i32`"
+    note = "the element types are `bf16`, `f16`, `f32` and `i32`",
+    note = "a mask, `rt<bool, ..>`, comes from a comparison and only chooses elements: `mask.select(&x, 0.0)`"
 )]
 pub trait AnyElement:
     sealed::Sealed + Copy + PartialEq + core::fmt::Debug + Default + Send + Sync + 'static

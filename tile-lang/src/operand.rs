@@ -217,3 +217,29 @@ impl<T: Arithmetic> FilledWith<T> for Row {}
 impl FilledWith<f32> for Acc {}
 impl FilledWith<i32> for Acc {}
 impl<T: MmaInput> FilledWith<T> for Vnni {}
+
+/// Element types that `iota` counts in.
+#[diagnostic::on_unimplemented(
+    message = "`iota` counts in f32 or i32, but here it would count in `{Self}`",
+    label = "not a type of positions",
+    note = "count in f32 or i32 and convert what is computed: `.to::<T>()`"
+)]
+pub trait Counted: Arithmetic {
+    /// The word of the element at an index, counted from this one.
+    #[doc(hidden)]
+    fn word_at(self, index: u32) -> f32;
+}
+
+impl Counted for f32 {
+    #[inline]
+    fn word_at(self, index: u32) -> f32 {
+        self + index as f32
+    }
+}
+
+impl Counted for i32 {
+    #[inline]
+    fn word_at(self, index: u32) -> f32 {
+        i32::word_of(self.wrapping_add(index as i32))
+    }
+}

@@ -8,9 +8,19 @@ pub mod memory;
 pub mod mma;
 pub mod place;
 pub mod reduce;
+pub mod selection;
 pub mod source;
 pub mod vector;
 
 /// The names of the element-wise, reducing, masking and layout methods of tiles, family by family, for tests that compare
 /// them with the op tables. Vectors have the methods of the tables, without the broadcasting forms.
-pub const SURFACE: &[&[&str]] = &[map::UNARY, map::BINARY, reduce::REDUCTIONS, mask::MASKS, layout::LAYOUT];
+pub const SURFACE: &[&[&str]] = &[
+    map::UNARY,
+    map::BINARY,
+    selection::TERNARY,
+    selection::COMPARISONS,
+    reduce::REDUCTIONS,
+    mask::MASKS,
+    selection::MASK_METHODS,
+    layout::LAYOUT,
+];

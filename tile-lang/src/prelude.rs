@@ -8,6 +8,7 @@ pub use crate::ops::memory::{
 };
 pub use crate::ops::mma::{mma_AB, mma_ABt};
 pub use crate::ops::place::{own_tile, subgroup_col, subgroup_id, subgroup_row};
+pub use crate::ops::selection::{iota, iota_cols, iota_rows};
 pub use crate::ops::source::{fill, zeros};
 pub use crate::ops::vector::{load_scalar, load_vec};
 pub use crate::place::{Linear, Own, Peers, Snake, elements};

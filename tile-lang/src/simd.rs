@@ -23,6 +23,7 @@ pub(crate) mod mask;
 mod math;
 pub(crate) mod portable;
 pub(crate) mod reduce;
+pub(crate) mod selection;
 pub(crate) mod storage;
 #[cfg(test)]
 mod tests;

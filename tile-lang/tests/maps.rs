@@ -1,7 +1,7 @@
 //! Every element-wise method, on tiles of every role and element type and on vectors: the f32 function on each
 //! element, rounded once; and the surface is the op tables.
 
-use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::{for_each_map_binary, for_each_map_unary};
 use tile_lang::prelude::*;
 use tile_lang::{ops, scalar};
@@ -236,6 +236,14 @@ fn the_surface_is_the_tables() {
         })
         .collect();
     assert_eq!(ops::reduce::REDUCTIONS, reductions);
+    let ternary: Vec<&str> = MapTernary::ALL.iter().map(|op| op.name()).collect();
+    assert_eq!(ops::selection::TERNARY, ternary);
+    let comparisons: Vec<String> = ["lt", "le", "gt", "ge", "eq", "ne"]
+        .iter()
+        .flat_map(|op| ["", "_row", "_col"].map(|suffix| format!("{op}{suffix}")))
+        .collect();
+    assert_eq!(ops::selection::COMPARISONS, comparisons);
+    assert_eq!(comparisons.len(), 3 * tile_ir::scalar::Compare::ALL.len());
     let all: Vec<&str> = ops::SURFACE.concat();
     let once: std::collections::HashSet<&&str> = all.iter().collect();
     assert_eq!(all.len(), once.len());

@@ -286,6 +286,8 @@ impl<'a> Lowering<'a> {
             OpKind::Fill { value } => self.lower_fill(op, *value)?,
             OpKind::MapUnary { op: what, value } => self.lower_map_unary(op, *what, *value)?,
             OpKind::MapBinary { op: what, lhs, rhs } => self.lower_map_binary(op, *what, *lhs, *rhs)?,
+            OpKind::MapTernary { op: what, x, a, b } => self.lower_map_ternary(op, *what, *x, [*a, *b])?,
+            OpKind::Selection(what) => self.lower_selection(op, what)?,
             OpKind::Reduce { how, along, tile, running } => {
                 self.lower_reduce(op, *how, *along, *tile, *running)?;
             }

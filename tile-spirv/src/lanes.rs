@@ -7,6 +7,7 @@
 //! | `Row`, 16 bits | 8 x 16, `v8ushort` | element (i, l) |
 //! | `Row` and `Acc`, f32 | 8 x 16, `v8float` | element (i, l) |
 //! | `Row` and `Acc`, i32 | 8 x 16, `v8uint` | element (i, l) |
+//! | mask | 8 x 16, 8 `bool` | element (i, l) |
 //! | `Vnni` and `VnniT`, 16 bits | 16 x 16, `v8uint` | elements (2i, l) low and (2i + 1, l) high |
 //!
 //! These are at once the layouts of the block messages and of the operands of the matrix instruction, so no
@@ -47,7 +48,11 @@ impl Layout {
 
     /// The SPIR-V type of a register of a vector: one element per lane, in the type it computes in.
     pub(crate) fn register(dtype: DType) -> Ty {
-        if dtype.is_integer() { Ty::Int(32) } else { Ty::Float(32) }
+        match dtype {
+            DType::Bool => Ty::Bool,
+            DType::I32 => Ty::Int(32),
+            DType::Bf16 | DType::F16 | DType::F32 => Ty::Float(32),
+        }
     }
 
     /// The SPIR-V type of a chunk of elements in the type they compute in.
@@ -66,6 +71,7 @@ impl Layout {
             (true, _) => Ty::Int8(32),
             (false, DType::F32) => Ty::Float8(32),
             (false, DType::I32) => Ty::Int8(32),
+            (false, DType::Bool) => Ty::Bool8,
             (false, DType::Bf16 | DType::F16) => Ty::Int8(16),
         }
     }

@@ -8,5 +8,6 @@ pub(crate) mod memory;
 pub(crate) mod mma;
 mod reduce;
 mod scatter;
+mod selection;
 mod tail;
 mod vector;

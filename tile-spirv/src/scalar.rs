@@ -61,6 +61,8 @@ impl Lowering<'_> {
             | OpKind::Scale { .. }
             | OpKind::Fill { .. }
             | OpKind::MapBinary { .. }
+            | OpKind::MapTernary { .. }
+            | OpKind::Selection(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadVector { .. }
             | OpKind::LoadScalar { .. }

@@ -45,12 +45,12 @@ fn half_ulp(dtype: DType, v: f64) -> f64 {
         DType::Bf16 => 7,
         DType::F16 => 10,
         DType::F32 => 23,
-        DType::I32 => unreachable!("operands of these products are floats"),
+        DType::I32 | DType::Bool => unreachable!("operands of these products are floats"),
     };
     let least = match dtype {
         DType::F16 => -14,
         DType::Bf16 | DType::F32 => -126,
-        DType::I32 => unreachable!("operands of these products are floats"),
+        DType::I32 | DType::Bool => unreachable!("operands of these products are floats"),
     };
     let exponent = (v.abs().log2().floor() as i32).max(least);
     0.5 * 2f64.powi(exponent - fraction)

@@ -84,6 +84,7 @@ pub fn refute_unary(op: MapUnary, dtype: DType, values: &[Num], want: &[Num]) ->
         DType::F16 => with::<f16>(op, values, want),
         DType::F32 => with::<f32>(op, values, want),
         DType::I32 => floats_only(),
+        DType::Bool => None,
     }
 }
 
@@ -104,6 +105,7 @@ pub fn refute_binary(
         DType::F16 => with::<f16>(op, left, right, want),
         DType::F32 => with::<f32>(op, left, right, want),
         DType::I32 => floats_only(),
+        DType::Bool => None,
     }
 }
 

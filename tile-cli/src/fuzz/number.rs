@@ -40,7 +40,7 @@ pub fn rounded(dtype: DType, v: f32) -> f32 {
         DType::Bf16 => bf16::from_f32(v).to_f32(),
         DType::F16 => f16::from_f32(v).to_f32(),
         DType::F32 => v,
-        DType::I32 => floats_only(),
+        DType::I32 | DType::Bool => floats_only(),
     }
 }
 

@@ -79,12 +79,12 @@ impl Spec {
             7 => match dtype {
                 DType::F16 => 3.0e-7,
                 DType::Bf16 | DType::F32 => 1.0e-39,
-                DType::I32 => floats_only(),
+                DType::I32 | DType::Bool => floats_only(),
             },
             8 => match dtype {
                 DType::F16 => -65504.0,
                 DType::Bf16 | DType::F32 => -3.0e38,
-                DType::I32 => floats_only(),
+                DType::I32 | DType::Bool => floats_only(),
             },
             9 => 80.0,
             10 => -100.0,
@@ -112,7 +112,7 @@ fn bits_of(dtype: DType, v: f32) -> u32 {
         DType::Bf16 => bf16::from_f32(v).to_bits().into(),
         DType::F16 => f16::from_f32(v).to_bits().into(),
         DType::F32 => v.to_bits(),
-        DType::I32 => floats_only(),
+        DType::I32 | DType::Bool => floats_only(),
     }
 }
 
@@ -121,7 +121,7 @@ fn of_bits(dtype: DType, bits: u32) -> f32 {
         DType::Bf16 => bf16::from_bits(bits as u16).to_f32(),
         DType::F16 => f16::from_bits(bits as u16).to_f32(),
         DType::F32 => f32::from_bits(bits),
-        DType::I32 => floats_only(),
+        DType::I32 | DType::Bool => floats_only(),
     }
 }
 

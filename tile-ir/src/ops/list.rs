@@ -4,8 +4,8 @@
 //! a family that lacks a call, a golden file, a typing rule, a run or a documented example. The language reference is generated from this list.
 //! *Not here*: which operand types an op takes (`ops::check`), what it computes (`map`, `scalar`).
 
-use crate::ir::{LoadForm, OpKind, Place, Reduction};
-use crate::map::{MapBinary, MapUnary};
+use crate::ir::{LoadForm, Logic, OpKind, Place, Reduction, Selection};
+use crate::map::{MapBinary, MapTernary, MapUnary};
 use crate::scalar::{Binary, Compare, Unary};
 use crate::types::Along;
 
@@ -61,6 +61,17 @@ families! {
     /// Element-wise ops of two operands: the right one has the left one's type, or is an f32 scalar for all elements, or (in the
     /// forms that end in `_row` and `_col`) an f32 vector with one element per row or column of the tile.
     MapBinary = "Element-wise ops of two operands",
+    /// Element-wise ops of three operands: each of the last two has the first one's type, or is an f32 scalar for all elements.
+    MapTernary = "Element-wise ops of three operands",
+    /// Comparisons of tiles and vectors, which give a mask (`rt<bool, ..>`, `rv<bool, ..>`). The right operand is what an
+    /// element-wise op of two operands takes.
+    MapCompare = "Comparisons of elements",
+    /// Masks combined element by element.
+    Logic = "Combinations of masks",
+    /// The elements of one operand where a mask is true, and of another elsewhere.
+    Select = "Selection",
+    /// A vector or tile of positions, of the written type: a scalar plus the row, column or index of every element.
+    Iota = "Positions",
     /// Reductions of a tile: `row_*` gives one f32 per row, `col_*` one per column; the forms that end in `_with` go on
     /// from a running vector.
     Reduce = "Reductions",
@@ -141,6 +152,11 @@ impl OpKind {
             OpKind::Fill { .. } => Family::Fill,
             OpKind::MapUnary { .. } => Family::MapUnary,
             OpKind::MapBinary { .. } => Family::MapBinary,
+            OpKind::MapTernary { .. } => Family::MapTernary,
+            OpKind::Selection(Selection::Compare { .. }) => Family::MapCompare,
+            OpKind::Selection(Selection::Logic { .. } | Selection::Not { .. }) => Family::Logic,
+            OpKind::Selection(Selection::Select { .. }) => Family::Select,
+            OpKind::Selection(Selection::Iota { .. }) => Family::Iota,
             OpKind::Reduce { .. } => Family::Reduce,
             OpKind::LoadVector { .. } => Family::LoadVector,
             OpKind::LoadScalar { .. } => Family::LoadScalar,
@@ -253,6 +269,44 @@ impl Family {
                     self.entry(name, &calls, of_ulp(op.ulp()), op.doc())
                 })
                 .collect(),
+            Family::MapTernary => MapTernary::ALL
+                .iter()
+                .map(|op| self.entry(op.name(), &[op.name()], of_ulp(op.ulp()), op.doc()))
+                .collect(),
+            Family::MapCompare => Compare::ALL
+                .iter()
+                .map(|op| {
+                    let name = op.name();
+                    let calls = [name, &format!("{name}_row"), &format!("{name}_col")];
+                    self.entry(name, &calls, Exact, op.doc())
+                })
+                .collect(),
+            Family::Logic => {
+                let [and, or, xor, not] = [
+                    "True where both masks are.",
+                    "True where one of two masks is.",
+                    "True where just one of two masks is.",
+                    "True where the mask is not.",
+                ];
+                let named = [
+                    (Logic::And.name(), and),
+                    (Logic::Or.name(), or),
+                    (Logic::Xor.name(), xor),
+                    ("not", not),
+                ];
+                named.iter().map(|(name, doc)| self.entry(name, &[name], Exact, doc)).collect()
+            }
+            Family::Select => self.single("select", &["select"], Exact),
+            Family::Iota => {
+                let [rows, cols] = [
+                    "A scalar plus the row of every element, or its index in a vector along rows.",
+                    "A scalar plus the column of every element, or its index in a vector along columns.",
+                ];
+                vec![
+                    self.entry("iota_rows", &["iota_rows", "iota"], Exact, rows),
+                    self.entry("iota_cols", &["iota_cols", "iota"], Exact, cols),
+                ]
+            }
             Family::Reduce => reductions(),
             Family::KeepFirst => vec![
                 self.entry(

@@ -7,7 +7,7 @@ use crate::legal::Device;
 use crate::types::{Along, Role, ScalarType, Type, VectorType};
 
 /// What the right operand of an element-wise op must be where it is not, and the fix.
-fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
+pub(super) fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
     match (lhs, rhs) {
         (Type::Tile(t), Type::Vector(v)) => {
             let len = match v.along {
@@ -42,6 +42,22 @@ fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
     }
 }
 
+/// True when an element-wise op of `lhs` takes `rhs` beside it.
+pub(super) fn fits(lhs: Type, rhs: Type) -> bool {
+    match (lhs, rhs) {
+        (a, b) if a == b => a.dtype().is_some(),
+        (Type::Tile(_) | Type::Vector(_), Type::Scalar(s)) => lhs.dtype().is_some_and(|d| d.scalar() == s),
+        (Type::Tile(t), Type::Vector(v)) => {
+            let needed = match v.along {
+                Along::Rows => t.rows,
+                Along::Cols => t.cols,
+            };
+            v.dtype == t.dtype.wide() && v.len == needed
+        }
+        (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => false,
+    }
+}
+
 pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     let out = result(kernel, op)?;
     let fail = |code, message: String, help: &str| Err(vec![Diagnostic::new(code, op.span, message, help)]);
@@ -59,7 +75,8 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     let scalar = Type::Scalar(out.dtype().map_or(ScalarType::F32, |d| d.scalar()));
     if let Some(dtype) = out.dtype() {
         let floats_only = matches!(&op.kind, OpKind::MapUnary { op, .. } if !op.takes_integers())
-            || matches!(&op.kind, OpKind::MapBinary { op, .. } if !op.takes_integers());
+            || matches!(&op.kind, OpKind::MapBinary { op, .. } if !op.takes_integers())
+            || matches!(&op.kind, OpKind::MapTernary { op, .. } if !op.takes_integers());
         if floats_only && dtype.is_integer() {
             return fail(
                 Code::ElementOp,
@@ -94,25 +111,34 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         }
         OpKind::MapBinary { op: what, lhs, rhs } => {
             let (lhs, rhs) = (kernel.ty(*lhs), kernel.ty(*rhs));
-            let fits = match (lhs, rhs) {
-                (a, b) if a == b => a.dtype().is_some(),
-                (Type::Tile(_) | Type::Vector(_), Type::Scalar(_)) => rhs == scalar,
-                (Type::Tile(t), Type::Vector(v)) => {
-                    let needed = match v.along {
-                        Along::Rows => t.rows,
-                        Along::Cols => t.cols,
-                    };
-                    v.dtype == t.dtype.wide() && v.len == needed
-                }
-                (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => false,
-            };
-            if lhs != out || !fits {
+            if lhs != out || !fits(lhs, rhs) {
                 let (needs, help) = needs(lhs, rhs);
                 return fail(
                     Code::MapOperand,
                     format!("`{}` of `{lhs}` takes {needs}; here it is `{rhs}`", what.name()),
                     help,
                 );
+            }
+        }
+        OpKind::MapTernary { op: what, x, a, b } => {
+            let lhs = kernel.ty(*x);
+            for operand in [*a, *b].map(|v| kernel.ty(v)) {
+                // A broadcast vector would need a name of its own for each operand it could stand for.
+                let spread = lhs.tile().is_some() && operand.vector().is_some();
+                if lhs != out || spread || !fits(lhs, operand) {
+                    return fail(
+                        Code::MapOperand,
+                        format!(
+                            "`{}` of `{lhs}` takes operands of its own type or f32 scalars; here one is `{operand}`",
+                            what.name()
+                        ),
+                        if spread {
+                            "spread the vector first: `zeros.add_row(&v)`"
+                        } else {
+                            "convert one side with `.to::<T>()`"
+                        },
+                    );
+                }
             }
         }
         OpKind::KeepFirst { tile, keep, fill, .. } => {
@@ -159,6 +185,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Convert { .. }
         | OpKind::Scale { .. }
         | OpKind::Reduce { .. }
+        | OpKind::Selection(_)
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }
         | OpKind::Transpose { .. }

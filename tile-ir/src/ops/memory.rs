@@ -98,6 +98,8 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Fill { .. }
         | OpKind::MapUnary { .. }
         | OpKind::MapBinary { .. }
+        | OpKind::MapTernary { .. }
+        | OpKind::Selection(_)
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }

@@ -54,6 +54,8 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Fill { .. }
         | OpKind::MapUnary { .. }
         | OpKind::MapBinary { .. }
+        | OpKind::MapTernary { .. }
+        | OpKind::Selection(_)
         | OpKind::Reduce { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }
@@ -191,6 +193,8 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
         | OpKind::Fill { .. }
         | OpKind::MapUnary { .. }
         | OpKind::MapBinary { .. }
+        | OpKind::MapTernary { .. }
+        | OpKind::Selection(_)
         | OpKind::Reduce { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }

@@ -50,6 +50,7 @@ fn each_pair(src: &[f32], right: &[f32], dst: &mut [MaybeUninit<f32>], f: impl F
     }
 }
 
+/// Applies `f` to every element and its right operand.
 #[inline(always)]
 pub(super) fn rows(src: &[f32], right: Right<'_>, dst: &mut [MaybeUninit<f32>], f: impl Fn(f32, f32) -> f32) {
     match right {
@@ -139,7 +140,8 @@ pub(super) fn round(dtype: DType, values: &mut [MaybeUninit<f32>]) {
     let body = match dtype {
         DType::Bf16 => all.bf16.round,
         DType::F16 => all.f16.round,
-        DType::F32 | DType::I32 => return,
+        // Nothing to round.
+        DType::F32 | DType::I32 | DType::Bool => return,
     };
     let at: *mut f32 = values.as_mut_ptr().cast();
     // SAFETY: callers have written all values. The 16-bit bodies read each value before they write it, through raw

@@ -142,7 +142,7 @@ impl Math for Emitted<'_> {
 }
 
 /// The right operand of a binary op on a tile, as one chunk per block of the tile.
-enum Right {
+pub(crate) enum Right {
     /// A chunk for every chunk of the tile.
     Chunks(Vec<Id>),
     /// One chunk for the whole tile.
@@ -154,7 +154,8 @@ enum Right {
 }
 
 impl Right {
-    fn at(&self, layout: Layout, down: u32, across: u32) -> Id {
+    /// The chunk beside that of a block.
+    pub(crate) fn at(&self, layout: Layout, down: u32, across: u32) -> Id {
         match self {
             Right::Chunks(all) => all[layout.index(down, across)],
             Right::All(one) => *one,
@@ -350,7 +351,7 @@ impl Lowering<'_> {
 
     /// Brings a right operand into the form of chunks, and says what is left to do with it: a divisor that serves many
     /// elements is inverted before it is spread.
-    fn right(
+    pub(crate) fn right(
         &mut self,
         tile: TileType,
         rhs: ValueId,
@@ -421,7 +422,8 @@ impl Lowering<'_> {
     pub(crate) fn widened(&mut self, from: DType, shape: Ty, bits: Id) -> Id {
         let e = &mut self.e;
         match from {
-            DType::F32 | DType::I32 => bits,
+            // Masks have no numbers; no arithmetic takes them.
+            DType::F32 | DType::I32 | DType::Bool => bits,
             DType::Bf16 => {
                 e.need(Capability::BFloat16ConversionINTEL);
                 let ty = e.ty(shape);
@@ -464,7 +466,7 @@ impl Lowering<'_> {
     pub(crate) fn narrowed(&mut self, to: DType, shape: Ty, value: Id) -> Id {
         let e = &mut self.e;
         match to {
-            DType::F32 | DType::I32 => value,
+            DType::F32 | DType::I32 | DType::Bool => value,
             DType::Bf16 => {
                 e.need(Capability::BFloat16ConversionINTEL);
                 let ty = e.ty(words(shape));

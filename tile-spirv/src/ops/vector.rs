@@ -160,7 +160,8 @@ impl Lowering<'_> {
         let bits = self.e.value(Inst::Load, ty, operands);
         match dtype {
             DType::F32 => self.e.pure(Inst::Bitcast, LANE, &[bits]),
-            DType::I32 => bits,
+            // No tensor holds masks.
+            DType::I32 | DType::Bool => bits,
             DType::Bf16 | DType::F16 => self.widened(dtype, LANE, bits),
         }
     }

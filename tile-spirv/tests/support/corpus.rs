@@ -3,9 +3,10 @@
 
 use crate::support::{Build, F32, Gemm, U32, tile, vector};
 use tile_ir::ir::{
-    Access, Coord, Dim, Exit, LoadForm, OpKind, Order, ParamId, Peers, Place, Reduction, Unit, ValueId,
+    Access, Coord, Dim, Exit, LoadForm, Logic, OpKind, Order, ParamId, Peers, Place, Reduction, Selection,
+    Unit, ValueId,
 };
-use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Const, Unary, casts};
 use tile_ir::types::{Along, DType, Role, ScalarType, Type};
 use tile_ir::verify::Verified;
@@ -323,6 +324,70 @@ fn map_samples(out: &mut Vec<Sample>) {
     }
 }
 
+/// Tiles of two numbers, compared, and chosen from.
+fn selection_samples(out: &mut Vec<Sample>) {
+    let mut add = |op: &OpKind, variant: String, kernel| {
+        out.push(Sample { op: op.name(), variant, shown: Shown::Stored, kernel });
+    };
+    let mask = tile(DType::Bool, 8, 16, Role::Row);
+    for dtype in [DType::F32, DType::Bf16] {
+        let ty = tile(dtype, 8, 16, Role::Row);
+        let two = |s: &mut Small, x: ValueId| {
+            let number = s.b.scalar("y", ScalarType::F32);
+            (s.b.one(OpKind::Fill { value: number }, ty), number, x)
+        };
+        for &op in MapTernary::ALL {
+            let (mut s, x) = filled(dtype, dtype, 8, 16);
+            let (y, number, x) = two(&mut s, x);
+            let kind = OpKind::MapTernary { op, x, a: y, b: number };
+            let z = s.b.one(kind.clone(), ty);
+            add(&kind, format!("tile_{dtype}_8x16"), s.store(z));
+        }
+        for &op in Compare::ALL {
+            let (mut s, x) = filled(dtype, dtype, 8, 16);
+            let (y, number, x) = two(&mut s, x);
+            let kind = OpKind::Selection(Selection::Compare { op, lhs: x, rhs: y });
+            let m = s.b.one(kind.clone(), mask);
+            let select = OpKind::Selection(Selection::Select { mask: m, yes: x, no: number });
+            let z = s.b.one(select.clone(), ty);
+            let kernel = s.store(z);
+            if op == Compare::Lt {
+                add(&select, format!("tile_{dtype}_8x16"), kernel.clone());
+            }
+            add(&kind, format!("tile_{dtype}_8x16"), kernel);
+        }
+    }
+    let ty = tile(DType::F32, 8, 16, Role::Row);
+    for op in Logic::ALL.iter().map(|&op| Some(op)).chain([None]) {
+        let (mut s, x) = filled(DType::F32, DType::F32, 8, 16);
+        let zero = s.b.f32(0.0);
+        let [a, b] = [Compare::Lt, Compare::Eq]
+            .map(|op| s.b.one(OpKind::Selection(Selection::Compare { op, lhs: x, rhs: zero }), mask));
+        let kind = OpKind::Selection(match op {
+            Some(op) => Selection::Logic { op, lhs: a, rhs: b },
+            None => Selection::Not { mask: a },
+        });
+        let m = s.b.one(kind.clone(), mask);
+        let z = s.b.one(OpKind::Selection(Selection::Select { mask: m, yes: x, no: zero }), ty);
+        add(&kind, "tile_8x16".into(), s.store(z));
+    }
+    for &along in Along::ALL {
+        let mut s = f32s();
+        let start = s.b.scalar("start", ScalarType::F32);
+        let kind = OpKind::Selection(Selection::Iota { along, start });
+        let x = s.b.one(kind.clone(), tile(DType::F32, 16, 32, Role::Row));
+        add(&kind, "tile_f32_16x32".into(), s.store(x));
+        let mut s = f32s();
+        let start = s.b.scalar("start", ScalarType::F32);
+        let kind = OpKind::Selection(Selection::Iota { along, start });
+        let len = if along == Along::Rows { 8 } else { 32 };
+        let v = s.b.one(kind.clone(), vector(DType::F32, len, along));
+        let x = s.b.one(OpKind::Zeros, tile(DType::F32, 8, 32, Role::Row));
+        let x = s.b.map(MapBinary::Add, x, v);
+        add(&kind, format!("vector_f32_{len}"), s.store(x));
+    }
+}
+
 fn reduce_samples(out: &mut Vec<Sample>) {
     let mut add = |op: &OpKind, variant: String, kernel| {
         out.push(Sample { op: op.name(), variant, shown: Shown::Stored, kernel });
@@ -532,6 +597,7 @@ fn exit_samples(out: &mut Vec<Sample>) {
 pub fn rich_samples() -> Vec<Sample> {
     let mut out = vec![];
     map_samples(&mut out);
+    selection_samples(&mut out);
     reduce_samples(&mut out);
     vector_samples(&mut out);
     layout_samples(&mut out);

@@ -43,7 +43,7 @@ pub fn to_bits(dtype: DType, v: f32) -> u32 {
     match dtype {
         DType::Bf16 => bf16::from_f32(v).to_bits().into(),
         DType::F16 => f16::from_f32(v).to_bits().into(),
-        DType::F32 => v.to_bits(),
+        DType::F32 | DType::Bool => v.to_bits(),
         DType::I32 => v as i32 as u32,
     }
 }
@@ -52,7 +52,7 @@ pub fn from_bits(dtype: DType, v: u32) -> f32 {
     match dtype {
         DType::Bf16 => bf16::from_bits(v as u16).to_f32(),
         DType::F16 => f16::from_bits(v as u16).to_f32(),
-        DType::F32 => f32::from_bits(v),
+        DType::F32 | DType::Bool => f32::from_bits(v),
         // Exact for the small integers that tests of several types use.
         DType::I32 => v as i32 as f32,
     }

@@ -14,6 +14,7 @@ mod loops;
 mod products;
 mod scalars;
 mod scopes;
+mod selection;
 mod tiles;
 mod vectors;
 
