@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod asm;
+pub mod devices;
 pub mod dump;
 pub mod explain;
 pub mod fuzz;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rayon::prelude::*;
+use tile_cli::devices;
 use tile_cli::dump::{self, DumpError};
 use tile_cli::explain::{self, UnknownCode};
 use tile_cli::fuzz;
@@ -109,6 +110,20 @@ enum Command {
     },
     /// Shows the outside tools and their versions.
     Tools,
+    /// Lists the devices of this machine: which modules each takes, or what it lacks.
+    Devices,
+    /// Shows the cache of programs compiled for OpenCL devices, or empties it.
+    Cache {
+        /// What to do with it; shows it otherwise.
+        #[command(subcommand)]
+        action: Option<CacheAction>,
+    },
+}
+
+#[derive(Subcommand)]
+enum CacheAction {
+    /// Removes every program.
+    Clear,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -181,6 +196,8 @@ enum Failure {
     NothingToVerify,
     #[error("findings cannot be written into {0}: {1}")]
     Keep(String, std::io::Error),
+    #[error("the cache cannot be used: {0}")]
+    Cache(std::io::Error),
     #[error("figures cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -214,6 +231,11 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Fuzz { seed, show: true, .. } => print(&fuzz::write::case(seed).text())?,
         Command::Fuzz { cases, seed, most, keep, show: false } => {
             return fuzz(cases, seed, most, keep.as_deref());
+        }
+        Command::Devices => print(&devices::text())?,
+        Command::Cache { action } => {
+            let clear = matches!(action, Some(CacheAction::Clear));
+            print(&devices::cache_text(clear).map_err(Failure::Cache)?)?;
         }
         Command::Tools => {
             let tools = Tools::find()?;
@@ -364,6 +386,9 @@ mod tests {
             "tile verify gemm --device pvc --device bmg",
             "tile dump gemm --instance bf16 --format spv -o k.spv",
             "tile explain",
+            "tile devices",
+            "tile cache",
+            "tile cache clear",
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
@@ -375,6 +400,7 @@ mod tests {
             "tile verify gemm --option -x",
             "tile verify --option -x",
             "tile dump gemm --format elf",
+            "tile cache fill",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -81,6 +81,14 @@ impl InstanceInfo {
     pub fn module(&self, target: &str, device: &str) -> Option<&'static ModuleInfo> {
         self.modules.iter().find(|module| module.target == target && module.devices.contains(&device))
     }
+
+    /// The modules there are, for messages.
+    #[cfg(any(feature = "sim", feature = "opencl"))]
+    pub(crate) fn list_modules(&self) -> String {
+        let text = |module: &ModuleInfo| format!("{} for {}", module.target, module.devices.join(", "));
+        let list: Vec<String> = self.modules.iter().map(text).collect();
+        if list.is_empty() { "none".to_string() } else { list.join("; ") }
+    }
 }
 
 impl fmt::Display for InstanceInfo {

@@ -7,6 +7,8 @@ use std::num::NonZeroUsize;
 
 use crate::error::DeviceError;
 use crate::host::HostDevice;
+#[cfg(feature = "opencl")]
+use crate::opencl::{Devices, OpenClDevice};
 #[cfg(feature = "sim")]
 use crate::sim::SimDevice;
 
@@ -14,7 +16,8 @@ use crate::sim::SimDevice;
 pub const DEVICE_VARIABLE: &str = "TILE_DEVICE";
 
 /// What [`DEVICE_VARIABLE`] may hold.
-const LEGAL: &str = "`host`, `sim`, `sim:pvc`, `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`";
+const LEGAL: &str = "`host`, `sim`, `sim:pvc`, `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`, \
+                     `opencl:N`, `opencl:NAME`";
 
 /// Devices an `xe` module may be compiled for; the first is the default of the simulator.
 pub(crate) const XE_DEVICES: &[&str] = &["pvc", "bmg", "lnl", "ptl", "cri"];
@@ -28,6 +31,9 @@ pub enum Device {
     /// The simulator; runs the device module of a kernel, instruction by instruction.
     #[cfg(feature = "sim")]
     Sim(SimDevice),
+    /// A device of an OpenCL driver; runs the device module of a kernel.
+    #[cfg(feature = "opencl")]
+    OpenCl(OpenClDevice),
 }
 
 impl Device {
@@ -75,20 +81,45 @@ impl Device {
     ///
     /// # Errors
     /// [`DeviceError::Unknown`] if the value names no device, [`DeviceError::Unavailable`] if the device it
-    /// names is not in this build or on this machine.
+    /// names is not in this build; for OpenCL devices, [`DeviceError::NoOpenCl`], [`DeviceError::NoDevice`] or
+    /// [`DeviceError::Lacking`] say why there is none.
     pub fn select(value: Option<&str>) -> Result<(Device, Why), DeviceError> {
         let Some(value) = value.filter(|value| !value.is_empty()) else {
-            return Ok((Device::host(), Why::NoGpuRuntime));
+            return Ok(Device::gpu_or_host());
         };
         let device = match value {
             "host" => Device::host(),
-            "opencl" => {
-                let reason = "this build has no OpenCL runtime";
-                return Err(DeviceError::Unavailable { device: value.into(), reason });
-            }
+            _ if value == "opencl" || value.starts_with("opencl:") => Device::select_opencl(value)?,
             _ => Device::select_sim(value)?,
         };
         Ok((device, Why::Asked { value: value.into() }))
+    }
+
+    #[cfg(feature = "opencl")]
+    fn gpu_or_host() -> (Device, Why) {
+        match Devices::of_process().map(Devices::gpu) {
+            Ok(Some(gpu)) => (Device::OpenCl(gpu.clone()), Why::Gpu { name: gpu.facts().to_string() }),
+            Ok(None) => {
+                (Device::host(), Why::NoGpu { reason: "no OpenCL device is a GPU that runs kernels".into() })
+            }
+            Err(error) => (Device::host(), Why::NoGpu { reason: error.to_string() }),
+        }
+    }
+
+    #[cfg(not(feature = "opencl"))]
+    fn gpu_or_host() -> (Device, Why) {
+        (Device::host(), Why::NoGpuRuntime)
+    }
+
+    #[cfg(feature = "opencl")]
+    fn select_opencl(value: &str) -> Result<Device, DeviceError> {
+        Devices::of_process()?.select(value).map(Device::OpenCl)
+    }
+
+    #[cfg(not(feature = "opencl"))]
+    fn select_opencl(value: &str) -> Result<Device, DeviceError> {
+        let reason = "this build lacks the feature `opencl`";
+        Err(DeviceError::Unavailable { device: value.into(), reason })
     }
 
     #[cfg(feature = "sim")]
@@ -110,12 +141,14 @@ impl Device {
         Err(DeviceError::Unknown { value: value.into(), legal: LEGAL })
     }
 
-    /// The device's name: `"host"` or `"sim"`.
+    /// The device's name: `"host"`, `"sim"` or `"opencl"`.
     pub fn name(&self) -> &'static str {
         match self {
             Device::Host(_) => "host",
             #[cfg(feature = "sim")]
             Device::Sim(_) => "sim",
+            #[cfg(feature = "opencl")]
+            Device::OpenCl(_) => "opencl",
         }
     }
 }
@@ -127,6 +160,8 @@ impl fmt::Display for Device {
             Device::Host(host) => host.fmt(f),
             #[cfg(feature = "sim")]
             Device::Sim(sim) => sim.fmt(f),
+            #[cfg(feature = "opencl")]
+            Device::OpenCl(device) => fmt::Display::fmt(device, f),
         }
     }
 }
@@ -146,7 +181,17 @@ pub enum Why {
         /// Its value.
         value: String,
     },
-    /// No GPU can be used, so the host runs everything.
+    /// It is a GPU that runs kernels.
+    Gpu {
+        /// Its name and driver.
+        name: String,
+    },
+    /// There is no GPU that runs kernels.
+    NoGpu {
+        /// How that was found out.
+        reason: String,
+    },
+    /// The build lacks the feature `opencl`, so nobody looked for a GPU.
     NoGpuRuntime,
 }
 
@@ -154,6 +199,8 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Why::Asked { value } => write!(f, "{DEVICE_VARIABLE}={value} asks for it"),
+            Why::Gpu { name } => write!(f, "it is a GPU that runs kernels: {name}"),
+            Why::NoGpu { reason } => write!(f, "there is no Intel GPU to use: {reason}"),
             Why::NoGpuRuntime => {
                 f.write_str("this build has no OpenCL runtime, so it did not look for an Intel GPU")
             }
@@ -173,26 +220,37 @@ mod tests {
     #[test]
     fn the_variable_overrides_and_says_so() {
         assert_eq!(selected("host"), ("host".into(), "TILE_DEVICE=host asks for it".into()));
+    }
+
+    #[cfg(not(feature = "opencl"))]
+    #[test]
+    fn without_opencl_the_host_is_the_best_device() {
         let (device, why) = Device::select(None).expect("the host is always there");
         assert_eq!(device.name(), "host");
         assert_eq!(why.to_string(), "this build has no OpenCL runtime, so it did not look for an Intel GPU");
         assert_eq!(Device::select(Some("")).expect("no choice").1, Why::NoGpuRuntime);
+        for value in ["opencl", "opencl:0", "opencl:arc"] {
+            let refused = Device::select(Some(value)).expect_err("not built").to_string();
+            assert_eq!(
+                refused,
+                format!("device `{value}` is not available: this build lacks the feature `opencl`")
+            );
+        }
     }
 
     #[test]
     fn other_values_are_errors_that_list_the_legal_ones() {
-        for value in ["gpu", "HOST", " host", "sim:", "sim:dg2", "host:2"] {
+        for value in ["gpu", "HOST", " host", "sim:", "sim:dg2", "host:2", "opencl2"] {
             let refused = Device::select(Some(value)).expect_err("not legal").to_string();
             assert_eq!(
                 refused,
                 format!(
                     "`{value}` does not name a device; legal values of TILE_DEVICE are `host`, `sim`, `sim:pvc`, \
-                     `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`"
+                     `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`, `opencl:N`, \
+                     `opencl:NAME`"
                 )
             );
         }
-        let refused = Device::select(Some("opencl")).expect_err("not built").to_string();
-        assert_eq!(refused, "device `opencl` is not available: this build has no OpenCL runtime");
     }
 
     #[cfg(feature = "sim")]

@@ -108,6 +108,12 @@ pub enum TensorError {
         /// The shape broadcast.
         shape: Shape,
     },
+    /// The elements cannot be had: start over on a device that works.
+    #[error("the device that holds the tensor failed: {reason}")]
+    Device {
+        /// What failed, with the driver's code.
+        reason: String,
+    },
 }
 
 /// A device that cannot be had.
@@ -129,6 +135,34 @@ pub enum DeviceError {
         device: String,
         /// What is missing.
         reason: &'static str,
+    },
+    /// Install OpenCL (a driver brings it, or a package such as `ocl-icd-libopencl1`), or name the library.
+    #[error("there is no OpenCL library: {reason}; TILE_OPENCL_LIBRARY can name one")]
+    NoOpenCl {
+        /// What the system said.
+        reason: String,
+    },
+    /// Choose one of the devices there are, or install a driver.
+    #[error("`{value}` names no OpenCL device that can be used; there are: {there}")]
+    NoDevice {
+        /// The value given.
+        value: String,
+        /// The devices there are, by index.
+        there: String,
+    },
+    /// Choose another device, or update its driver.
+    #[error("{device} cannot run kernels: {lacks}")]
+    Lacking {
+        /// The device.
+        device: String,
+        /// Everything it lacks.
+        lacks: String,
+    },
+    /// Repair the installation of the driver, which failed to say what there is.
+    #[error("the OpenCL driver failed: {reason}")]
+    Driver {
+        /// What failed, with the driver's code.
+        reason: String,
     },
 }
 
@@ -312,6 +346,85 @@ pub enum LaunchError {
         parameter: &'static str,
         /// Bytes asked for.
         bytes: usize,
+    },
+    /// Move the tensor to the device first (`Tensor::to_device`), or, if this process holds it, launch without
+    /// `strict`.
+    #[error("{kernel}{instance}: `{parameter}` must be on {device}; {holder} holds it")]
+    Elsewhere {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// Who holds the tensor.
+        holder: String,
+        /// The device of the launch.
+        device: String,
+    },
+    /// Launch with `launch`, which waits, or make the output a tensor of the device.
+    #[error(
+        "{kernel}{instance}: `{parameter}` is an output that must be copied back, so the launch must wait"
+    )]
+    MustWait {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// Use another device: the one that holds a tensor failed.
+    #[error("{kernel}{instance}: `{parameter}`: {source}")]
+    Tensor {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What failed.
+        source: Box<TensorError>,
+    },
+    /// Use another device, or update its driver: it lacks what the module needs.
+    #[cfg(feature = "opencl")]
+    #[error(
+        "{kernel}{instance}: {device} cannot run its `{target}` module: {}",
+        crate::opencl::facts::list(lacks)
+    )]
+    Lacking {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The code generation target of the module.
+        target: &'static str,
+        /// The device.
+        device: String,
+        /// What it lacks.
+        lacks: Vec<crate::opencl::facts::Lack>,
+    },
+    /// Report it with the log: the driver does not build the module.
+    #[cfg(feature = "opencl")]
+    #[error("{kernel}{instance} does not build for {failure}")]
+    Build {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// Device, options, error and log.
+        failure: Box<crate::opencl::FailedBuild>,
+    },
+    /// Start over on a device that works: this one failed. Outputs hold unspecified elements.
+    #[cfg(feature = "opencl")]
+    #[error("{kernel}{instance} failed on the device: {error}")]
+    Failed {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The call that failed.
+        error: crate::opencl::driver::DriverError,
     },
     /// Report it: the module broke a rule, or the simulator lacks something. No output changed.
     #[cfg(feature = "sim")]

@@ -7,11 +7,14 @@
 //! typed errors that name the rule and the values. *Not here*: kernels (`tile_std`), what a body may do
 //! (`tile_lang`), interpreting device modules (`tile_sim`).
 
+pub mod cache;
 pub mod contract;
 pub mod device;
 pub mod error;
 mod host;
 pub mod launch;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 #[cfg(feature = "sim")]
 mod sim;
 pub mod tensor;
@@ -25,7 +28,11 @@ pub use error::{DeviceError, LaunchError, TensorError};
 pub use host::HostDevice;
 #[cfg(feature = "sim")]
 pub use launch::Mapped;
-pub use launch::{LaunchArg, LaunchOptions, Ran, Report, Staged, launch};
+pub use launch::{
+    Built, DeviceTimes, Event, LaunchArg, LaunchOptions, Moved, Ran, Report, Staged, launch, launch_async,
+};
+#[cfg(feature = "opencl")]
+pub use opencl::OpenClDevice;
 #[cfg(feature = "sim")]
 pub use sim::SimDevice;
 pub use tensor::{AnyView, AnyViewMut, Axis, Shape, Tensor, TensorLayout, View, ViewMut};

@@ -8,7 +8,6 @@
 //! messages (`xe_surface`), executing words (`tile_sim`).
 
 use core::fmt;
-use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -19,16 +18,15 @@ use crate::contract::{InstanceInfo, ModuleInfo};
 use crate::device::XE_DEVICES;
 use crate::error::LaunchError;
 use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
+use crate::launch::copy::{copy_bytes, copy_layout, filled_copy, rows_of};
 use crate::launch::{LaunchArg, LaunchOptions, Mapped, Ran, Report, Staged};
 use crate::tensor::{LINE_BYTES, Placed, TensorLayout};
-use crate::xe_surface::{Candidate, Direct, place, place_unchecked};
+use crate::xe_surface::{BASE_ALIGN, Candidate, Direct, place, place_unchecked};
 
 /// The code generation target of the modules it runs.
 const TARGET: &str = "xe";
 /// Lanes of a sub-group.
 const LANES: u32 = 16;
-/// What staged copies are padded with: a NaN in every element type.
-const POISON: u8 = 0xff;
 
 /// The simulator as a device. Clones share the cache of parsed modules.
 #[derive(Clone)]
@@ -115,14 +113,12 @@ impl SimDevice {
             index.map_or(&[][..], |i| &XE_DEVICES[i..=i])
         });
         wanted.iter().find_map(|device| Some((instance.module(TARGET, device)?, *device))).ok_or_else(|| {
-            let list = |module: &ModuleInfo| format!("{} for {}", module.target, module.devices.join(", "));
-            let available = instance.modules.iter().map(list).collect::<Vec<_>>();
             LaunchError::NoModule {
                 kernel: instance.kernel,
                 instance: instance.name,
                 target: TARGET,
                 device: self.model.unwrap_or("any"),
-                available: if available.is_empty() { "none".into() } else { available.join("; ") },
+                available: instance.list_modules(),
             }
         })
     }
@@ -212,7 +208,7 @@ impl Mapping {
                 Checked::Scalar(Scalar::F32(value)) => words.push(Arg::F32(*value)),
                 Checked::Scalar(Scalar::Bool(value)) => words.push(Arg::U32((*value).into())),
                 Checked::Tensor(tensor) => {
-                    let direct = self.tensor(index, tensor, plan, region(arg), options)?;
+                    let direct = self.tensor(index, tensor, plan, arg.region(), options)?;
                     let [batch, depth, rows, cols] = tensor.shape;
                     words.push(Arg::Pointer(direct.base));
                     words.extend([batch, depth, rows, cols, direct.pitch, direct.x0].map(Arg::U32));
@@ -250,6 +246,7 @@ impl Mapping {
             depth_stride: layout.depth_stride() as u64,
             batch_stride: layout.batch_stride() as u64,
             readable_bytes: (region.len() - placed.offset_bytes()) as u64,
+            base_align: BASE_ALIGN,
         };
         match place(&candidate) {
             Ok(direct) => self.in_place(index, placed, plan, region, direct),
@@ -353,7 +350,7 @@ impl Mapping {
                 continue; // Protected: the simulator refused to write it.
             }
             let owner = block.params[0];
-            let region = region(&args[owner]);
+            let region = args[owner].region();
             let after = self.memory.bytes(block.address);
             let before = self.reserved(owner, after.len())?;
             let mut before = match (block.copy, output(&plan.args[owner])) {
@@ -394,19 +391,6 @@ impl Mapping {
     }
 }
 
-/// The memory a tensor's view may touch.
-fn region<'r>(arg: &'r LaunchArg<'_>) -> &'r [u8] {
-    match arg {
-        LaunchArg::In(view) => view.region(),
-        LaunchArg::Out(view) => view.region(),
-        LaunchArg::U32(_)
-        | LaunchArg::I32(_)
-        | LaunchArg::U64(_)
-        | LaunchArg::F32(_)
-        | LaunchArg::Bool(_) => &[],
-    }
-}
-
 /// The place of an output; `None` for any other argument.
 fn output(checked: &Checked) -> Option<&Placed> {
     match checked {
@@ -418,56 +402,4 @@ fn output(checked: &Checked) -> Option<&Placed> {
 fn extended(mut memory: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
     memory.extend_from_slice(bytes);
     memory
-}
-
-/// The layout of an aligned copy: padded as owned tensors are; repeated planes stay repeated. `None` if its
-/// size is not addressable.
-fn copy_layout(placed: &Placed, element_bytes: usize) -> Option<TensorLayout> {
-    let [batch, depth, rows, cols] = placed.layout.shape();
-    let repeated = (placed.layout.batch_stride() == 0, placed.layout.depth_stride() == 0);
-    let stored = [if repeated.0 { 1 } else { batch }, if repeated.1 { 1 } else { depth }, rows, cols];
-    let padded = TensorLayout::padded(stored, element_bytes).ok()?;
-    let stride = |repeated: bool, stride: usize| if repeated { 0 } else { stride };
-    TensorLayout::strided(
-        placed.layout.shape(),
-        padded.pitch(),
-        stride(repeated.1, padded.depth_stride()),
-        stride(repeated.0, padded.batch_stride()),
-        element_bytes,
-    )
-    .ok()
-}
-
-/// Bytes of a copy: whole rows, at least one plane of at least one row, and a line of slack.
-fn copy_bytes(layout: &TensorLayout, element_bytes: usize) -> usize {
-    let [_, _, rows, cols] = layout.shape();
-    let rows_len =
-        if layout.is_empty() { rows.max(1) * layout.pitch() } else { layout.span() + layout.pitch() - cols };
-    rows_len * element_bytes + LINE_BYTES
-}
-
-/// A copy of the tensor in a layout, with poison in its padding. `memory` has room for it.
-fn filled_copy(mut memory: Vec<u8>, placed: &Placed, region: &[u8], layout: TensorLayout) -> Vec<u8> {
-    memory.resize(copy_bytes(&layout, placed.dtype.size_bytes() as usize), POISON);
-    for (home, row) in rows_of(placed, Some(layout)) {
-        memory[row].copy_from_slice(&region[home]);
-    }
-    memory
-}
-
-/// The rows of a tensor as bytes: where they are in its region, and where in its block, which holds the region
-/// or a copy with another layout.
-fn rows_of(
-    placed: &Placed,
-    copy: Option<TensorLayout>,
-) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
-    let element_bytes = placed.dtype.size_bytes() as usize;
-    let row_bytes = placed.layout.shape()[3] * element_bytes;
-    let offset_bytes = placed.offset_bytes();
-    let bytes = move |start: usize| start..start + row_bytes;
-    placed.layout.rows().zip(copy.unwrap_or(placed.layout).rows()).map(move |(home, row)| {
-        let home = bytes(offset_bytes + home * element_bytes);
-        let row = if copy.is_some() { bytes(row * element_bytes) } else { home.clone() };
-        (home, row)
-    })
 }

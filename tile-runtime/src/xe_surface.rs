@@ -17,7 +17,8 @@ pub const LIMIT: u64 = 1 << 24;
 /// Smallest width and pitch of a surface in bytes; a narrower tensor is loaded with this width.
 pub const MIN_WIDTH_BYTES: u64 = 64;
 
-const BASE_ALIGN: u64 = LINE_BYTES as u64;
+/// What the base of a surface is a multiple of, in bytes.
+pub const BASE_ALIGN: u64 = LINE_BYTES as u64;
 const SHIFT_ALIGN: u64 = 4;
 const PITCH_ALIGN: u64 = 16;
 
@@ -38,12 +39,14 @@ pub struct Candidate {
     pub batch_stride: u64,
     /// Readable bytes from the address on, through the last element and what is mapped behind it.
     pub readable_bytes: u64,
+    /// What a base can be a multiple of, in bytes: 64, or more where a driver demands it.
+    pub base_align: u64,
 }
 
 /// The arguments that describe a tensor in place, or an aligned copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
-    /// The address aligned down to 64 bytes; aligned up if there are no elements.
+    /// The address aligned down to 64 bytes or what the driver demands; aligned up if there are no elements.
     pub base: u64,
     /// Elements from the base to element (0, 0, 0, 0).
     pub x0: u32,
@@ -170,7 +173,7 @@ pub fn place(tensor: &Candidate) -> Result<Direct, Broken> {
     let [batch, depth, rows, cols] = tensor.shape;
     let element_bytes = u64::from(tensor.element_bytes);
     let width_bytes = u64::from(cols) * element_bytes;
-    let shift_bytes = tensor.address % BASE_ALIGN;
+    let shift_bytes = tensor.address % tensor.base_align;
     if width_bytes > LIMIT {
         return Err(Broken::Width { width_bytes });
     }
@@ -243,7 +246,7 @@ fn place_empty(tensor: &Candidate) -> Result<Direct, Broken> {
 /// Describes a tensor as if it broke no rule, so that whoever executes the module must notice.
 pub fn place_unchecked(tensor: &Candidate) -> Direct {
     let element_bytes = u64::from(tensor.element_bytes);
-    let shift_bytes = tensor.address % BASE_ALIGN;
+    let shift_bytes = tensor.address % tensor.base_align;
     Direct {
         base: tensor.address - shift_bytes,
         x0: (shift_bytes / element_bytes) as u32,
@@ -271,6 +274,7 @@ mod tests {
         depth_stride: 0,
         batch_stride: 0,
         readable_bytes: 1 << 30,
+        base_align: BASE_ALIGN,
     };
 
     fn refused(tensor: Candidate) -> String {
@@ -309,6 +313,18 @@ mod tests {
         );
         let float = Candidate { address: 0x1006, element_bytes: 4, shape: [1, 1, 10, 8], ..PLAIN };
         assert!(place(&float).is_err());
+    }
+
+    #[test]
+    fn a_driver_may_demand_bases_further_apart() {
+        let view = Candidate { address: 0x1044, base_align: 128, ..PLAIN };
+        assert_eq!(
+            refused(view),
+            "a row must fit the row pitch from the 64-byte boundary before it; 68 bytes of shift and 128 bytes of \
+             row exceed the pitch of 128"
+        );
+        let direct = place(&Candidate { pitch: 128, ..view }).expect("legal");
+        assert_eq!((direct.base, direct.x0), (0x1000, 34));
     }
 
     #[test]

@@ -43,6 +43,9 @@ impl Plan {
             work_groups: self.groups,
             elapsed,
             staged,
+            moved: Vec::new(),
+            times: None,
+            built: None,
             #[cfg(feature = "sim")]
             counters: None,
             #[cfg(feature = "sim")]

@@ -1,11 +1,13 @@
 //! Owns the launch: arguments, options, the report, and the way from a call to a device.
 //!
 //! *Guarantees*: an argument reaches a device only after `check` accepted it; a launch error comes from the
-//! launch itself, never later; a report says which module ran and why. Launches are synchronous: when
-//! [`launch`] returns, the outputs are complete. (Devices with queues will return the report from an event;
-//! it already owns all it says.) *Not here*: execution (`host`, `sim`).
+//! launch itself, never later; a report says which module ran and why. When [`launch`] returns, the outputs are
+//! complete; [`launch_async`] returns an [`Event`]. *Not here*: execution (`host`, `sim`, `opencl`).
 
 pub(crate) mod check;
+#[cfg(any(feature = "sim", feature = "opencl"))]
+pub(crate) mod copy;
+mod event;
 
 use core::fmt;
 use std::time::Duration;
@@ -14,9 +16,11 @@ use tile_lang::prelude::AnyElement;
 
 use crate::contract::{InstanceInfo, ParamKind, ScalarType};
 use crate::device::Device;
-use crate::error::LaunchError;
+use crate::error::{LaunchError, TensorError};
 use crate::tensor::{AnyView, AnyViewMut, Tensor, View, ViewMut};
 use crate::xe_surface::Broken;
+
+pub use event::{DeviceTimes, Event};
 
 /// One argument of a launch.
 pub enum LaunchArg<'a> {
@@ -47,6 +51,35 @@ impl LaunchArg<'_> {
             LaunchArg::U64(_) => ParamKind::Scalar(ScalarType::U64),
             LaunchArg::F32(_) => ParamKind::Scalar(ScalarType::F32),
             LaunchArg::Bool(_) => ParamKind::Scalar(ScalarType::Bool),
+        }
+    }
+}
+
+impl LaunchArg<'_> {
+    /// Makes a tensor of a device current in this process, for the devices that work in it.
+    fn bring_home(&self) -> Result<(), TensorError> {
+        match self {
+            LaunchArg::In(view) => view.home().readable(),
+            LaunchArg::Out(view) => view.home().writable(),
+            LaunchArg::U32(_)
+            | LaunchArg::I32(_)
+            | LaunchArg::U64(_)
+            | LaunchArg::F32(_)
+            | LaunchArg::Bool(_) => Ok(()),
+        }
+    }
+
+    /// All memory a tensor's view may touch; a device must have given it back. Nothing for a scalar.
+    #[cfg(any(feature = "sim", feature = "opencl"))]
+    pub(crate) fn region(&self) -> &[u8] {
+        match self {
+            LaunchArg::In(view) => view.region(),
+            LaunchArg::Out(view) => view.region(),
+            LaunchArg::U32(_)
+            | LaunchArg::I32(_)
+            | LaunchArg::U64(_)
+            | LaunchArg::F32(_)
+            | LaunchArg::Bool(_) => &[],
         }
     }
 }
@@ -132,6 +165,12 @@ pub struct Report {
     pub elapsed: Duration,
     /// The tensors that were copied because the hardware cannot take them where they lie.
     pub staged: Vec<Staged>,
+    /// The tensors that were copied because they are not on the device.
+    pub moved: Vec<Moved>,
+    /// The times the device measured; `None` on devices that work while they are called.
+    pub times: Option<DeviceTimes>,
+    /// How the module was compiled for the device, if this launch did it.
+    pub built: Option<Built>,
     /// What the simulator counted; `None` on other devices and for launches without work-groups.
     #[cfg(feature = "sim")]
     pub counters: Option<tile_sim::Counters>,
@@ -144,6 +183,8 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { kernel, instance, device, ran, work_groups, elapsed, .. } = self;
         write!(f, "{kernel}{instance} on {device}: {work_groups} work-groups in {elapsed:?}; {ran}")?;
+        self.built.iter().try_for_each(|built| write!(f, "; {built}"))?;
+        self.moved.iter().try_for_each(|moved| write!(f, "; {moved}"))?;
         self.staged.iter().try_for_each(|staged| write!(f, "; {staged}"))
     }
 }
@@ -161,6 +202,18 @@ pub enum Ran {
         /// The device whose module was taken.
         device: &'static str,
     },
+    /// A module for Xe GPUs, on a GPU through OpenCL.
+    OpenClXe {
+        /// The entry point.
+        entry: &'static str,
+        /// The device whose module was taken.
+        device: &'static str,
+    },
+    /// A module for CPUs, on a CPU through OpenCL.
+    OpenClLane {
+        /// The entry point.
+        entry: &'static str,
+    },
 }
 
 impl fmt::Display for Ran {
@@ -170,6 +223,10 @@ impl fmt::Display for Ran {
             Ran::SimulatedXe { entry, device } => {
                 write!(f, "xe module `{entry}` on the simulator, because it is compiled for `{device}`")
             }
+            Ran::OpenClXe { entry, device } => {
+                write!(f, "xe module `{entry}`, because the GPU is a `{device}` with 2-D block I/O and DPAS")
+            }
+            Ran::OpenClLane { entry } => write!(f, "lane module `{entry}`, because the device is a CPU"),
         }
     }
 }
@@ -189,6 +246,42 @@ pub struct Staged {
 impl fmt::Display for Staged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` was copied ({} bytes): {}", self.parameter, self.bytes, self.broken)
+    }
+}
+
+/// A tensor that was copied to the device for a launch, and back if it is an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Moved {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// Bytes from its first to its last element.
+    pub bytes: usize,
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` was moved to the device ({} bytes): it is not there", self.parameter, self.bytes)
+    }
+}
+
+/// How a module became a program of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Built {
+    /// True if the cache on disk had the program.
+    pub from_cache: bool,
+    /// Time it took.
+    pub took: Duration,
+    /// The build options.
+    pub options: String,
+}
+
+impl fmt::Display for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.from_cache { "taken from the cache" } else { "built" };
+        write!(f, "{how} in {:?}", self.took)?;
+        if self.options.is_empty() { Ok(()) } else { write!(f, " with `{}`", self.options) }
     }
 }
 
@@ -221,8 +314,52 @@ pub fn launch(
 ) -> Result<Report, LaunchError> {
     let plan = check::check(instance, args)?;
     match device {
-        Device::Host(host) => host.run(&plan, options),
+        Device::Host(host) => {
+            bring_home(instance, args)?;
+            host.run(&plan, options)
+        }
         #[cfg(feature = "sim")]
-        Device::Sim(sim) => sim.run(&plan, args, options),
+        Device::Sim(sim) => {
+            bring_home(instance, args)?;
+            sim.run(&plan, args, options)
+        }
+        #[cfg(feature = "opencl")]
+        Device::OpenCl(device) => device.run(&plan, args, options),
     }
+}
+
+/// Launches one kernel instance on a device without waiting for it.
+///
+/// The host and the simulator work while they are called; the event of such a launch is done. On a device with a
+/// queue every output must be a tensor of that device, which the launch may go on writing after it returned; reading
+/// such a tensor waits.
+///
+/// # Errors
+/// See [`LaunchError`]; failures of the device come out of [`Event::wait`].
+pub fn launch_async(
+    device: &Device,
+    instance: &'static InstanceInfo,
+    args: &mut [LaunchArg<'_>],
+    options: &LaunchOptions<'_>,
+) -> Result<Event, LaunchError> {
+    match device {
+        #[cfg(feature = "opencl")]
+        Device::OpenCl(device) => device.start(&check::check(instance, args)?, args, options),
+        Device::Host(_) => launch(device, instance, args, options).map(Event::done),
+        #[cfg(feature = "sim")]
+        Device::Sim(_) => launch(device, instance, args, options).map(Event::done),
+    }
+}
+
+/// Makes every tensor of a device current in this process.
+fn bring_home(instance: &'static InstanceInfo, args: &[LaunchArg<'_>]) -> Result<(), LaunchError> {
+    for (param, arg) in instance.params.iter().zip(args) {
+        arg.bring_home().map_err(|source| LaunchError::Tensor {
+            kernel: instance.kernel,
+            instance: instance.name,
+            parameter: param.name,
+            source: Box::new(source),
+        })?;
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@
 //! *Guarantees*: a view never reaches outside the memory it borrowed, and the elements of a [`ViewMut`] never
 //! overlap. *Not here*: what a launch demands of a view (`launch`, `xe_surface`).
 
+mod home;
 mod layout;
 mod owned;
 mod storage;
@@ -13,8 +14,12 @@ mod view;
 
 pub use layout::{Axis, LINE_BYTES, Shape, TensorLayout};
 pub use owned::Tensor;
+#[cfg(feature = "opencl")]
+pub use storage::HostMemory;
 pub use view::{AnyView, AnyViewMut, View, ViewMut};
 
+#[cfg(feature = "opencl")]
+pub(crate) use home::Home;
 pub(crate) use view::Placed;
 #[cfg(feature = "sim")]
 pub(crate) use view::Region;

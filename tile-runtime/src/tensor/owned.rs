@@ -12,7 +12,10 @@ use tile_lang::prelude::AnyElement;
 use super::layout::{LINE_BYTES, Shape, TensorLayout, row_indices};
 use super::storage::{HostBuffer, Storage};
 use super::view::{View, ViewMut};
+use crate::device::Device;
 use crate::error::TensorError;
+#[cfg(feature = "opencl")]
+use crate::opencl::DeviceMemory;
 use crate::xe_surface::LIMIT;
 
 /// An owned tensor of shape `[batch, depth, rows, cols]`.
@@ -51,12 +54,68 @@ impl<T: AnyElement> Tensor<T> {
     /// [`TensorError::TooLarge`] if the size is not addressable, [`TensorError::OutOfMemory`] if there is no
     /// such memory.
     pub fn with_shape(shape: Shape) -> Result<Tensor<T>, TensorError> {
-        let element_bytes = size_of::<T>();
-        let layout = TensorLayout::padded(shape, element_bytes)?;
-        let len = rows_len(&layout, element_bytes) + LINE_BYTES / element_bytes;
-        let out_of_memory = || TensorError::OutOfMemory { shape, bytes: len.saturating_mul(element_bytes) };
-        let buffer = HostBuffer::zeroed(len).ok_or_else(out_of_memory)?;
+        let (layout, len) = room(shape, size_of::<T>())?;
+        let bytes = len.saturating_mul(size_of::<T>());
+        let buffer = HostBuffer::zeroed(len).ok_or(TensorError::OutOfMemory { shape, bytes })?;
         Ok(Tensor { layout, storage: Storage::Host(buffer) })
+    }
+
+    /// A tensor of zeros on a device. Host and simulator work in the memory of the process; a tensor of an OpenCL
+    /// device is used by launches on it where it lies. Everything else about it is as for any tensor: reading it
+    /// waits for the device, and panics if the device fails ([`Tensor::read`] does not).
+    ///
+    /// # Errors
+    /// As [`Tensor::with_shape`], and [`TensorError::Device`] if the device fails.
+    pub fn with_shape_on(device: &Device, shape: Shape) -> Result<Tensor<T>, TensorError> {
+        match device {
+            Device::Host(_) => Tensor::with_shape(shape),
+            #[cfg(feature = "sim")]
+            Device::Sim(_) => Tensor::with_shape(shape),
+            #[cfg(feature = "opencl")]
+            Device::OpenCl(device) => {
+                let (layout, len) = room(shape, size_of::<T>())?;
+                let bytes = len.saturating_mul(size_of::<T>());
+                let memory = DeviceMemory::zeroed(device, bytes).map_err(|error| {
+                    if error.is_out_of_memory() {
+                        TensorError::OutOfMemory { shape, bytes }
+                    } else {
+                        TensorError::from(error)
+                    }
+                })?;
+                Ok(Tensor { layout, storage: Storage::OpenCl(memory) })
+            }
+        }
+    }
+
+    /// A copy on a device, padding included; between two tensors of one device it does not leave the device.
+    ///
+    /// # Errors
+    /// As [`Tensor::with_shape_on`].
+    pub fn to_device(&self, device: &Device) -> Result<Tensor<T>, TensorError> {
+        let mut copy = Tensor::with_shape_on(device, self.shape())?;
+        #[cfg(feature = "opencl")]
+        if let (Storage::OpenCl(from), Storage::OpenCl(to)) = (&self.storage, &copy.storage)
+            && from.device().is_same(to.device())
+        {
+            to.copy_from(from)?;
+            return Ok(copy);
+        }
+        self.storage.home().readable()?;
+        copy.storage.home().writable()?;
+        // Owned tensors of one shape have one layout; the memory of a device may be a little longer.
+        let (from, to) = (self.memory(), copy.memory_mut());
+        let len = from.len().min(to.len());
+        to[..len].copy_from_slice(&from[..len]);
+        Ok(copy)
+    }
+
+    /// Borrows the whole tensor for reading, once its device has written it.
+    ///
+    /// # Errors
+    /// [`TensorError::Device`] if the device fails, where [`Tensor::view`] would panic when looked at.
+    pub fn read(&self) -> Result<View<'_, T>, TensorError> {
+        self.storage.home().readable()?;
+        Ok(self.view())
     }
 
     /// A matrix with the given elements, row by row.
@@ -105,14 +164,16 @@ impl<T: AnyElement> Tensor<T> {
         Ok(tensor)
     }
 
-    /// An independent copy, padding included.
+    /// An independent copy on the same device, padding included.
     ///
     /// # Errors
-    /// [`TensorError::OutOfMemory`] if there is no memory for it.
+    /// [`TensorError::OutOfMemory`] if there is no memory for it, [`TensorError::Device`] if the device fails.
     pub fn try_clone(&self) -> Result<Tensor<T>, TensorError> {
-        let mut copy = Tensor::with_shape(self.shape())?;
-        copy.memory_mut().copy_from_slice(self.memory());
-        Ok(copy)
+        match &self.storage {
+            Storage::Host(_) => self.to_device(&Device::host()),
+            #[cfg(feature = "opencl")]
+            Storage::OpenCl(memory) => self.to_device(&Device::OpenCl(memory.device().clone())),
+        }
     }
 
     /// `[batch, depth, rows, cols]`.
@@ -142,13 +203,12 @@ impl<T: AnyElement> Tensor<T> {
 
     /// Borrows the whole tensor for reading.
     pub fn view(&self) -> View<'_, T> {
-        View::of_tensor(self.memory(), self.layout)
+        View::of_tensor(&self.storage, self.layout)
     }
 
     /// Borrows the whole tensor for writing.
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
-        let layout = self.layout;
-        ViewMut::of_tensor(self.memory_mut(), layout)
+        ViewMut::of_tensor(&mut self.storage, self.layout)
     }
 
     /// The element at these indices, or `None` outside the shape.
@@ -196,15 +256,11 @@ impl<T: AnyElement> Tensor<T> {
     }
 
     fn memory(&self) -> &[T] {
-        match &self.storage {
-            Storage::Host(buffer) => buffer.as_slice(),
-        }
+        self.storage.as_slice()
     }
 
     fn memory_mut(&mut self) -> &mut [T] {
-        match &mut self.storage {
-            Storage::Host(buffer) => buffer.as_mut_slice(),
-        }
+        self.storage.as_mut_slice()
     }
 }
 
@@ -212,6 +268,12 @@ impl<T: AnyElement> fmt::Debug for Tensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor<{}>{:?} (pitch {})", T::DTYPE, self.shape(), self.pitch())
     }
+}
+
+/// The layout of an owned tensor and its elements, slack included.
+fn room(shape: Shape, element_bytes: usize) -> Result<(TensorLayout, usize), TensorError> {
+    let layout = TensorLayout::padded(shape, element_bytes)?;
+    Ok((layout, rows_len(&layout, element_bytes) + LINE_BYTES / element_bytes))
 }
 
 /// Elements of all rows, padding included. Without elements it is one plane of at least one row, because device

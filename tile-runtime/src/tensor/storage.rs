@@ -5,16 +5,65 @@
 
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+#[cfg(feature = "opencl")]
+use std::sync::Arc;
 
 use tile_lang::prelude::AnyElement;
 
+use super::home::Home;
 use super::layout::LINE_BYTES;
+#[cfg(feature = "opencl")]
+use crate::opencl::DeviceMemory;
 
-/// Where the elements of a tensor are kept. Device memory (OpenCL buffers, unified shared memory) becomes a
-/// further variant; every use of a storage matches on it, so the compiler lists what must then be written.
+/// Where the elements of a tensor are kept. Further kinds of device memory (unified shared memory) become variants;
+/// every use of a storage matches on it, so the compiler lists what must then be written.
 pub(crate) enum Storage<T: AnyElement> {
     /// Memory of this process.
     Host(HostBuffer<T>),
+    /// Memory of an OpenCL device, with memory of this process to read and write it through.
+    #[cfg(feature = "opencl")]
+    OpenCl(Arc<DeviceMemory>),
+}
+
+impl<T: AnyElement> Storage<T> {
+    /// The first element and the number of elements. Whoever looks at them asks [`Storage::home`] first.
+    pub(crate) fn elements(&self) -> (*mut T, usize) {
+        match self {
+            Storage::Host(buffer) => (buffer.first.as_ptr(), buffer.len),
+            #[cfg(feature = "opencl")]
+            Storage::OpenCl(memory) => {
+                let host = memory.host();
+                (host.base().cast(), host.bytes() / size_of::<T>())
+            }
+        }
+    }
+
+    /// Whom to ask before the elements are looked at.
+    pub(crate) fn home(&self) -> Home<'_> {
+        match self {
+            Storage::Host(_) => Home::PROCESS,
+            #[cfg(feature = "opencl")]
+            Storage::OpenCl(memory) => Home::device(memory),
+        }
+    }
+
+    /// The elements, once the device has given them back.
+    pub(crate) fn as_slice(&self) -> &[T] {
+        self.home().expect_readable();
+        let (first, len) = self.elements();
+        // SAFETY: `len` elements were allocated there and initialised with zeros, a valid value of every `AnyElement`
+        // (the trait is sealed); the home just said that no device writes to them, and none will while `self` is
+        // borrowed, for a launch that writes borrows the tensor mutably.
+        unsafe { core::slice::from_raw_parts(first, len) }
+    }
+
+    /// The elements for writing, once the device has given them back.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        self.home().expect_writable();
+        let (first, len) = self.elements();
+        // SAFETY: as in `as_slice`; `&mut self` makes the access exclusive.
+        unsafe { core::slice::from_raw_parts_mut(first, len) }
+    }
 }
 
 /// A line-aligned, initialised array of elements.
@@ -46,17 +95,6 @@ impl<T: AnyElement> HostBuffer<T> {
     fn layout(len: usize) -> Option<Layout> {
         Layout::array::<T>(len).ok()?.align_to(LINE_BYTES).ok()
     }
-
-    pub(crate) fn as_slice(&self) -> &[T] {
-        // SAFETY: `first` points at `len` elements that `zeroed` allocated and initialised (all-zero bits are
-        // a valid value of every `AnyElement`: bf16, f16, f32, i32; the trait is sealed), or at none.
-        unsafe { core::slice::from_raw_parts(self.first.as_ptr(), self.len) }
-    }
-
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`; `&mut self` makes the access exclusive.
-        unsafe { core::slice::from_raw_parts_mut(self.first.as_ptr(), self.len) }
-    }
 }
 
 impl<T: AnyElement> Drop for HostBuffer<T> {
@@ -74,3 +112,64 @@ impl<T: AnyElement> Drop for HostBuffer<T> {
 struct Line;
 
 const _: () = assert!(align_of::<Line>() == LINE_BYTES);
+
+/// Memory of this process that a device works in, or through which its memory is read and written. Aligned to a
+/// page, which GPUs that share memory demand; a whole number of lines long.
+#[cfg(feature = "opencl")]
+pub struct HostMemory {
+    first: NonNull<u8>,
+    layout: Layout,
+}
+
+#[cfg(feature = "opencl")]
+// SAFETY: it owns its memory; who may look at it when is decided by `opencl::memory`.
+unsafe impl Send for HostMemory {}
+#[cfg(feature = "opencl")]
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+#[cfg(feature = "opencl")]
+impl HostMemory {
+    /// Allocates at least `bytes` zero bytes; `None` if there is no such memory. Memory nobody touches costs nothing.
+    pub(crate) fn zeroed(bytes: usize) -> Option<HostMemory> {
+        const PAGE_BYTES: usize = 4096;
+        let bytes = bytes.max(1).checked_next_multiple_of(LINE_BYTES)?;
+        let layout = Layout::from_size_align(bytes, PAGE_BYTES).ok()?;
+        // SAFETY: the size is not 0.
+        let first = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(HostMemory { first, layout })
+    }
+
+    /// The first byte.
+    pub fn base(&self) -> *mut u8 {
+        self.first.as_ptr()
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Shows all bytes to `copy`, which hands them to a device.
+    pub(crate) fn lend<R>(&self, copy: impl FnOnce(&[u8]) -> R) -> R {
+        // SAFETY: allocated with this size and zeroed. `opencl::memory` hands over what the process wrote last, with
+        // its state locked: writers hold the tensor mutably and have returned, and no device writes to a copy.
+        copy(unsafe { core::slice::from_raw_parts(self.base(), self.bytes()) })
+    }
+
+    /// Lets `copy` overwrite all bytes with those of a device.
+    pub(crate) fn refill<R>(&self, copy: impl FnOnce(&mut [u8]) -> R) -> R {
+        // SAFETY: allocated with this size and zeroed. `opencl::memory` refills memory that a launch made stale, with
+        // its state locked: that launch borrowed the tensor mutably, so no look at it from before is left, and every
+        // later one comes after this call.
+        copy(unsafe { core::slice::from_raw_parts_mut(self.base(), self.bytes()) })
+    }
+}
+
+#[cfg(feature = "opencl")]
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        // SAFETY: `zeroed` allocated it with this layout, and nothing else frees it.
+        unsafe { dealloc(self.base(), self.layout) }
+    }
+}

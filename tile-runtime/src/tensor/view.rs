@@ -10,19 +10,23 @@ use core::ops::RangeBounds;
 
 use tile_lang::prelude::AnyElement;
 
+use super::home::Home;
 use super::layout::{Axis, Shape, TensorLayout, row_indices};
+use super::storage::Storage;
 use crate::contract::DType;
 use crate::error::TensorError;
 
 /// A borrowed tensor for reading: a part of a [`crate::Tensor`] or of a slice.
 pub struct View<'a, T: AnyElement> {
     placed: Placed,
+    home: Home<'a>,
     memory: PhantomData<&'a [T]>,
 }
 
 /// A borrowed tensor for writing: a part of a [`crate::Tensor`] or of a slice.
 pub struct ViewMut<'a, T: AnyElement> {
     placed: Placed,
+    home: Home<'a>,
     memory: PhantomData<&'a mut [T]>,
 }
 
@@ -30,12 +34,14 @@ pub struct ViewMut<'a, T: AnyElement> {
 #[derive(Clone, Copy)]
 pub struct AnyView<'a> {
     placed: Placed,
+    home: Home<'a>,
     memory: PhantomData<&'a [u8]>,
 }
 
 /// A [`ViewMut`] whose element type is a value.
 pub struct AnyViewMut<'a> {
     placed: Placed,
+    home: Home<'a>,
     memory: PhantomData<&'a mut [u8]>,
 }
 
@@ -46,7 +52,10 @@ pub(crate) struct Placed {
     /// Element (0, 0, 0, 0); written through only by views for writing.
     pub(crate) first: *mut u8,
     pub(crate) layout: TensorLayout,
-    #[cfg_attr(not(feature = "sim"), expect(dead_code, reason = "the host needs no region"))]
+    #[cfg_attr(
+        not(any(feature = "sim", feature = "opencl")),
+        expect(dead_code, reason = "the host needs no region")
+    )]
     pub(crate) region: Region,
 }
 
@@ -99,7 +108,7 @@ impl Placed {
     }
 
     /// Bytes from the start of the region to the first element.
-    #[cfg(feature = "sim")]
+    #[cfg(any(feature = "sim", feature = "opencl"))]
     pub(crate) fn offset_bytes(&self) -> usize {
         self.first.addr() - self.region.base.addr()
     }
@@ -170,7 +179,7 @@ macro_rules! common_methods {
         /// # Errors
         /// [`TensorError::OutOfRange`] if the range leaves the view.
         pub fn part(self, axis: Axis, range: impl RangeBounds<usize>) -> Result<Self, TensorError> {
-            Ok($view { placed: self.placed.part(axis, range)?, memory: PhantomData })
+            Ok($view { placed: self.placed.part(axis, range)?, home: self.home, memory: PhantomData })
         }
     };
 }
@@ -200,13 +209,13 @@ impl<'a, T: AnyElement> View<'a, T> {
     /// [`TensorError::Short`] if the layout ends beyond the slice.
     pub fn with_layout(elements: &'a [T], layout: TensorLayout) -> Result<View<'a, T>, TensorError> {
         let placed = Placed::new(elements.as_ptr().cast_mut(), elements.len(), layout)?;
-        Ok(View { placed, memory: PhantomData })
+        Ok(View { placed, home: Home::PROCESS, memory: PhantomData })
     }
 
-    pub(super) fn of_tensor(memory: &'a [T], layout: TensorLayout) -> View<'a, T> {
-        let placed = Placed::new(memory.as_ptr().cast_mut(), memory.len(), layout)
-            .expect("a tensor allocates what its layout spans");
-        View { placed, memory: PhantomData }
+    pub(super) fn of_tensor(storage: &'a Storage<T>, layout: TensorLayout) -> View<'a, T> {
+        let (first, len) = storage.elements();
+        let placed = Placed::new(first, len, layout).expect("a tensor allocates what its layout spans");
+        View { placed, home: storage.home(), memory: PhantomData }
     }
 
     /// The view in which the single batch or depth entry is read `size` times.
@@ -214,7 +223,7 @@ impl<'a, T: AnyElement> View<'a, T> {
     /// # Errors
     /// [`TensorError::Broadcast`] unless the axis is `Batch` or `Depth` and has size 1.
     pub fn broadcast(self, axis: Axis, size: usize) -> Result<View<'a, T>, TensorError> {
-        Ok(View { placed: self.placed.broadcast(axis, size)?, memory: PhantomData })
+        Ok(View { placed: self.placed.broadcast(axis, size)?, home: self.home, memory: PhantomData })
     }
 
     /// The element at these indices, or `None` outside the shape.
@@ -224,7 +233,9 @@ impl<'a, T: AnyElement> View<'a, T> {
 
     /// One row, or `None` outside the shape.
     pub fn row(&self, batch: usize, depth: usize, row: usize) -> Option<&'a [T]> {
-        // SAFETY: `placed` was made from `&'a [T]` by the constructors above.
+        self.home.expect_readable();
+        // SAFETY: `placed` was made from `&'a [T]` or a borrowed storage by the constructors above; if that is a
+        // device's, it has just given the elements back.
         unsafe { self.placed.row(batch, depth, row) }
     }
 
@@ -286,32 +297,33 @@ impl<'a, T: AnyElement> ViewMut<'a, T> {
             });
         }
         let placed = Placed::new(elements.as_mut_ptr(), elements.len(), layout)?;
-        Ok(ViewMut { placed, memory: PhantomData })
+        Ok(ViewMut { placed, home: Home::PROCESS, memory: PhantomData })
     }
 
-    pub(super) fn of_tensor(memory: &'a mut [T], layout: TensorLayout) -> ViewMut<'a, T> {
-        let placed = Placed::new(memory.as_mut_ptr(), memory.len(), layout)
-            .expect("a tensor allocates what its layout spans");
-        ViewMut { placed, memory: PhantomData }
+    pub(super) fn of_tensor(storage: &'a mut Storage<T>, layout: TensorLayout) -> ViewMut<'a, T> {
+        let (first, len) = storage.elements();
+        let placed = Placed::new(first, len, layout).expect("a tensor allocates what its layout spans");
+        ViewMut { placed, home: storage.home(), memory: PhantomData }
     }
 
     /// Lends the view: the original is usable again when the loan ends.
     pub fn reborrow(&mut self) -> ViewMut<'_, T> {
-        ViewMut { placed: self.placed, memory: PhantomData }
+        ViewMut { placed: self.placed, home: self.home, memory: PhantomData }
     }
 
     /// Lends the view for reading.
     pub fn as_view(&self) -> View<'_, T> {
-        View { placed: self.placed, memory: PhantomData }
+        View { placed: self.placed, home: self.home, memory: PhantomData }
     }
 
     /// One row, or `None` outside the shape.
     pub fn row_mut(&mut self, batch: usize, depth: usize, row: usize) -> Option<&mut [T]> {
         let offset = self.placed.layout.row_offset(batch, depth, row)?;
         let cols = self.cols();
+        self.home.expect_writable();
         // SAFETY: `row_offset` checked the indices and `Placed::new` checked that the span fits the region, so
         // `cols` initialised elements lie there; the constructors took `&'a mut [T]` and `&mut self` makes
-        // this the only access through it.
+        // this the only access through it; a device has just given the elements back.
         Some(unsafe { core::slice::from_raw_parts_mut(self.placed.first.cast::<T>().add(offset), cols) })
     }
 
@@ -375,13 +387,17 @@ impl<'a, T: AnyElement> From<&'a mut super::Tensor<T>> for ViewMut<'a, T> {
 
 impl<'a, T: AnyElement> From<ViewMut<'a, T>> for View<'a, T> {
     fn from(view: ViewMut<'a, T>) -> View<'a, T> {
-        View { placed: view.placed, memory: PhantomData }
+        View { placed: view.placed, home: view.home, memory: PhantomData }
     }
 }
 
 impl<'a> AnyView<'a> {
     pub(crate) fn placed(&self) -> &Placed {
         &self.placed
+    }
+
+    pub(crate) fn home(&self) -> Home<'a> {
+        self.home
     }
 
     /// The element type.
@@ -400,6 +416,10 @@ impl<'a> AnyViewMut<'a> {
         &self.placed
     }
 
+    pub(crate) fn home(&self) -> Home<'a> {
+        self.home
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         self.placed.dtype
@@ -411,9 +431,9 @@ impl<'a> AnyViewMut<'a> {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(any(feature = "sim", feature = "opencl"))]
 impl AnyView<'_> {
-    /// All memory the view may touch, as bytes.
+    /// All memory the view may touch, as bytes. Memory of a device must have been given back.
     pub(crate) fn region(&self) -> &[u8] {
         // SAFETY: the constructors of `View` took `&[T]`, of which `Placed::new` recorded start and size, and
         // whose elements have no padding; the borrow lasts as long as the view.
@@ -421,9 +441,9 @@ impl AnyView<'_> {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(any(feature = "sim", feature = "opencl"))]
 impl AnyViewMut<'_> {
-    /// All memory the view may touch, as bytes.
+    /// All memory the view may touch, as bytes. Memory of a device must have been given back.
     pub(crate) fn region(&self) -> &[u8] {
         // SAFETY: the constructors of `ViewMut` took `&mut [T]`, of which `Placed::new` recorded start and
         // size, and whose elements have no padding; the borrow lasts as long as the view, and nobody writes
@@ -431,7 +451,7 @@ impl AnyViewMut<'_> {
         unsafe { self.placed.region.bytes() }
     }
 
-    /// All memory the view may touch, as bytes.
+    /// All memory the view may touch, as bytes. Memory of a device must have been given back.
     pub(crate) fn region_mut(&mut self) -> &mut [u8] {
         let Region { base, bytes, .. } = self.placed.region;
         // SAFETY: as in `region`; `&mut self` makes this the only access, and every bit pattern is a valid
@@ -440,7 +460,7 @@ impl AnyViewMut<'_> {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(any(feature = "sim", feature = "opencl"))]
 impl Region {
     /// # Safety
     /// The region is live, initialised and not written during `'r`.
@@ -452,12 +472,12 @@ impl Region {
 
 impl<'a, T: AnyElement> From<View<'a, T>> for AnyView<'a> {
     fn from(view: View<'a, T>) -> AnyView<'a> {
-        AnyView { placed: view.placed, memory: PhantomData }
+        AnyView { placed: view.placed, home: view.home, memory: PhantomData }
     }
 }
 
 impl<'a, T: AnyElement> From<ViewMut<'a, T>> for AnyViewMut<'a> {
     fn from(view: ViewMut<'a, T>) -> AnyViewMut<'a> {
-        AnyViewMut { placed: view.placed, memory: PhantomData }
+        AnyViewMut { placed: view.placed, home: view.home, memory: PhantomData }
     }
 }

@@ -1,0 +1,597 @@
+//! OpenCL devices behind a driver that lies and fails where it is told to: what no real driver here does on demand.
+//!
+//! The driver below keeps buffers as bytes and runs no kernel. *Not here*: launches that compute (`opencl_device`).
+
+#[path = "kernels/mod.rs"]
+mod kernels;
+#[path = "kernels/lane.rs"]
+mod lane;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use kernels::launch_plain;
+use tile_runtime::cache::Cache;
+use tile_runtime::opencl::driver::{
+    Access, Backing, BufferHandle, BuildFailure, ContextHandle, DeviceHandle, Driver, DriverError,
+    EventHandle, KernelArg, KernelFacts, KernelHandle, MapHandle, ProgramHandle, Progress, QueueHandle,
+};
+use tile_runtime::opencl::facts::{BLOCK_IO, DPAS, DeviceFacts, INTEL, Kind};
+use tile_runtime::opencl::{Devices, OpenClDevice};
+use tile_runtime::{
+    Device, DeviceError, DeviceTimes, InstanceInfo, LaunchError, LaunchOptions, Tensor, TensorError, launch,
+    launch_async,
+};
+
+/// What the driver does and has done.
+#[derive(Default)]
+struct Script {
+    facts: Vec<DeviceFacts>,
+    /// The call that fails, and its code.
+    fails: Mutex<Option<(&'static str, i32)>>,
+    calls: Mutex<Vec<String>>,
+    /// Objects that were made and not released.
+    alive: Arc<AtomicUsize>,
+    /// Commands do not end while this is set.
+    stuck: Mutex<bool>,
+}
+
+struct Fake(Arc<Script>);
+
+/// An object that counts itself.
+struct Object {
+    alive: Arc<AtomicUsize>,
+    bytes: Mutex<Vec<u8>>,
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Fake {
+    fn call(&self, call: &'static str) -> Result<(), DriverError> {
+        self.0.calls.lock().expect("no panic").push(call.to_string());
+        match *self.0.fails.lock().expect("no panic") {
+            Some((name, code)) if name == call => Err(DriverError::new(call, code)),
+            _ => Ok(()),
+        }
+    }
+
+    fn made(&self, call: &'static str, bytes: Vec<u8>) -> Result<Object, DriverError> {
+        self.call(call)?;
+        self.0.alive.fetch_add(1, Ordering::Relaxed);
+        Ok(Object { alive: self.0.alive.clone(), bytes: Mutex::new(bytes) })
+    }
+}
+
+fn bytes_of(buffer: &BufferHandle) -> std::sync::MutexGuard<'_, Vec<u8>> {
+    buffer.get::<Object>().expect("a buffer of this driver").bytes.lock().expect("no panic")
+}
+
+impl Driver for Fake {
+    fn devices(&self) -> Result<Vec<(DeviceHandle, DeviceFacts)>, DriverError> {
+        self.call("clGetDeviceIDs")?;
+        Ok(self.0.facts.iter().map(|facts| (DeviceHandle::new(()), facts.clone())).collect())
+    }
+
+    fn context(&self, _: &DeviceHandle) -> Result<ContextHandle, DriverError> {
+        self.made("clCreateContext", vec![]).map(ContextHandle::new)
+    }
+
+    fn queue(&self, _: &ContextHandle, _: &DeviceHandle) -> Result<QueueHandle, DriverError> {
+        self.made("clCreateCommandQueue", vec![]).map(QueueHandle::new)
+    }
+
+    fn program_from_il(&self, _: &ContextHandle, il: &[u8]) -> Result<ProgramHandle, DriverError> {
+        self.made("clCreateProgramWithIL", il.to_vec()).map(ProgramHandle::new)
+    }
+
+    fn program_from_binary(
+        &self,
+        _: &ContextHandle,
+        _: &DeviceHandle,
+        binary: &[u8],
+    ) -> Result<ProgramHandle, DriverError> {
+        self.made("clCreateProgramWithBinary", binary.to_vec()).map(ProgramHandle::new)
+    }
+
+    fn build(&self, _: &ProgramHandle, _: &DeviceHandle, options: &str) -> Result<(), BuildFailure> {
+        self.0.calls.lock().expect("no panic").push(format!("options {options}"));
+        let failure = |error| BuildFailure { error, log: "line 1: no such thing".into() };
+        self.call("clBuildProgram").map_err(failure)
+    }
+
+    fn binary(&self, program: &ProgramHandle) -> Result<Vec<u8>, DriverError> {
+        self.call("clGetProgramInfo")?;
+        Ok(program.get::<Object>().expect("a program").bytes.lock().expect("no panic").clone())
+    }
+
+    fn kernel(&self, _: &ProgramHandle, _: &str) -> Result<KernelHandle, DriverError> {
+        self.made("clCreateKernel", vec![]).map(KernelHandle::new)
+    }
+
+    fn kernel_facts(&self, _: &KernelHandle, _: &DeviceHandle) -> Result<KernelFacts, DriverError> {
+        self.call("clGetKernelInfo")?;
+        Ok(KernelFacts { args: 19, local_bytes: 1024, max_work_group: 1024, work_group: [0; 3] })
+    }
+
+    fn set_arg(&self, _: &KernelHandle, index: u32, arg: KernelArg<'_>) -> Result<(), DriverError> {
+        if let KernelArg::Bytes(bytes) = arg {
+            let value = bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+            self.0.calls.lock().expect("no panic").push(format!("arg {index} = {value}"));
+        }
+        self.call("clSetKernelArg")
+    }
+
+    fn enqueue(
+        &self,
+        _: &QueueHandle,
+        _: &KernelHandle,
+        global: usize,
+        local: usize,
+    ) -> Result<EventHandle, DriverError> {
+        self.0.calls.lock().expect("no panic").push(format!("run {global} by {local}"));
+        self.made("clEnqueueNDRangeKernel", vec![]).map(EventHandle::new)
+    }
+
+    fn buffer(&self, _: &ContextHandle, backing: Backing) -> Result<BufferHandle, DriverError> {
+        let bytes = match backing {
+            Backing::Device { bytes } => vec![0xaa; bytes],
+            Backing::Host(_) => vec![],
+        };
+        self.made("clCreateBuffer", bytes).map(BufferHandle::new)
+    }
+
+    fn part(&self, _: &BufferHandle, offset: usize, _: usize) -> Result<BufferHandle, DriverError> {
+        assert!(offset.is_multiple_of(128), "the offset of a part is aligned");
+        self.made("clCreateSubBuffer", vec![]).map(BufferHandle::new)
+    }
+
+    fn write(&self, _: &QueueHandle, buffer: &BufferHandle, bytes: &[u8]) -> Result<(), DriverError> {
+        self.call("clEnqueueWriteBuffer")?;
+        bytes_of(buffer)[..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, _: &QueueHandle, buffer: &BufferHandle, bytes: &mut [u8]) -> Result<(), DriverError> {
+        self.call("clEnqueueReadBuffer")?;
+        bytes.copy_from_slice(&bytes_of(buffer)[..bytes.len()]);
+        Ok(())
+    }
+
+    fn copy(
+        &self,
+        _: &QueueHandle,
+        from: &BufferHandle,
+        to: &BufferHandle,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.call("clEnqueueCopyBuffer")?;
+        let from = bytes_of(from)[..bytes].to_vec();
+        bytes_of(to)[..bytes].copy_from_slice(&from);
+        Ok(())
+    }
+
+    fn zero(&self, _: &QueueHandle, buffer: &BufferHandle, bytes: usize) -> Result<(), DriverError> {
+        self.call("clEnqueueFillBuffer")?;
+        bytes_of(buffer)[..bytes].fill(0);
+        Ok(())
+    }
+
+    fn map(&self, _: &QueueHandle, _: &BufferHandle, _: Access, _: usize) -> Result<MapHandle, DriverError> {
+        self.made("clEnqueueMapBuffer", vec![]).map(MapHandle::new)
+    }
+
+    fn unmap(&self, _: &QueueHandle, _: &BufferHandle, _: &MapHandle) -> Result<(), DriverError> {
+        self.call("clEnqueueUnmapMemObject")
+    }
+
+    fn wait(&self, _: &EventHandle) -> Result<(), DriverError> {
+        self.call("clWaitForEvents")
+    }
+
+    fn progress(&self, _: &EventHandle) -> Result<Progress, DriverError> {
+        let stuck = *self.0.stuck.lock().expect("no panic");
+        Ok(if stuck { Progress::Waiting } else { Progress::Complete })
+    }
+
+    fn times(&self, _: &EventHandle) -> Result<DeviceTimes, DriverError> {
+        self.call("clGetEventProfilingInfo").map(|()| DeviceTimes::default())
+    }
+
+    fn flush(&self, _: &QueueHandle) -> Result<(), DriverError> {
+        self.call("clFlush")
+    }
+
+    fn finish(&self, _: &QueueHandle) -> Result<(), DriverError> {
+        self.call("clFinish")
+    }
+}
+
+/// A GPU with memory of its own.
+fn gpu() -> DeviceFacts {
+    DeviceFacts {
+        platform: "A platform".into(),
+        name: "A GPU".into(),
+        kind: Kind::Gpu,
+        vendor: INTEL,
+        version: "OpenCL 3.0".into(),
+        driver: "1.2.3".into(),
+        spir_v: vec![(1, 2)],
+        extensions: vec![BLOCK_IO.into(), DPAS.into()],
+        subgroup_sizes: vec![16, 32],
+        architecture: Some(12 << 22 | 60 << 14),
+        local_bytes: 128 << 10,
+        memory_bytes: 1 << 36,
+        largest_buffer_bytes: 1 << 35,
+        max_work_group: 1024,
+        shares_memory: false,
+        part_align: 128,
+    }
+}
+
+/// A CPU, which shares memory.
+fn cpu() -> DeviceFacts {
+    DeviceFacts { name: "A CPU".into(), kind: Kind::Cpu, extensions: vec![], shares_memory: true, ..gpu() }
+}
+
+fn devices(facts: &[DeviceFacts], cache: Option<Cache>) -> (Arc<Script>, Devices) {
+    let script = Arc::new(Script { facts: facts.to_vec(), ..Script::default() });
+    let devices = Devices::with_driver(Arc::new(Fake(script.clone())), cache).expect("nothing fails yet");
+    (script, devices)
+}
+
+fn only(facts: DeviceFacts) -> (Arc<Script>, OpenClDevice) {
+    let (script, devices) = devices(&[facts], None);
+    let device = devices.select("opencl").expect("it can be used");
+    (script, device)
+}
+
+impl Script {
+    fn fail(&self, call: &'static str, code: i32) {
+        *self.fails.lock().expect("no panic") = Some((call, code));
+    }
+
+    fn heal(&self) {
+        *self.fails.lock().expect("no panic") = None;
+    }
+
+    /// The calls since the last time, those that match.
+    fn take(&self, keep: impl Fn(&str) -> bool) -> Vec<String> {
+        let calls = std::mem::take(&mut *self.calls.lock().expect("no panic"));
+        calls.into_iter().filter(|call| keep(call)).collect()
+    }
+
+    fn transfers(&self) -> Vec<String> {
+        self.take(|call| {
+            ["Read", "Write", "Map", "Unmap", "Copy", "Fill"].iter().any(|word| call.contains(word))
+        })
+    }
+}
+
+fn tensor(device: &OpenClDevice, cols: usize) -> Tensor<f32> {
+    Tensor::with_shape_on(&Device::OpenCl(device.clone()), [1, 1, 16, cols]).expect("small")
+}
+
+fn run(
+    device: &OpenClDevice,
+    y: &mut Tensor<f32>,
+    x: &Tensor<f32>,
+) -> Result<tile_runtime::Report, LaunchError> {
+    let strict = LaunchOptions { strict: true, ..LaunchOptions::default() };
+    let device = Device::OpenCl(device.clone());
+    launch(&device, scale(), &mut [y.into(), x.into(), 2.0f32.into()], &strict)
+}
+
+fn scale() -> &'static InstanceInfo {
+    static INSTANCE: std::sync::OnceLock<&InstanceInfo> = std::sync::OnceLock::new();
+    INSTANCE.get_or_init(|| lane::scale((2, 2), 1))
+}
+
+#[test]
+fn no_platform_and_no_device_are_typed_errors() {
+    let (_, none) = devices(&[], None);
+    assert!(none.all().is_empty() && none.gpu().is_none());
+    for value in ["opencl", "opencl:0", "opencl:arc"] {
+        let refused = none.select(value).expect_err("there is none");
+        assert!(matches!(refused, DeviceError::NoDevice { .. }));
+        let text = format!("`{value}` names no OpenCL device that can be used; there are: none");
+        assert_eq!(refused.to_string(), text);
+    }
+    let script = Arc::new(Script::default());
+    script.fail("clGetDeviceIDs", -6);
+    let failed =
+        Devices::with_driver(Arc::new(Fake(script)), None).map(|_| ()).expect_err("a driver that fails");
+    let text = "the OpenCL driver failed: clGetDeviceIDs failed: CL_OUT_OF_HOST_MEMORY (-6)";
+    assert_eq!(failed.to_string(), text);
+    for call in ["clCreateContext", "clCreateCommandQueue"] {
+        let script = Arc::new(Script { facts: vec![gpu()], ..Script::default() });
+        script.fail(call, -2);
+        let failed = Devices::with_driver(Arc::new(Fake(script)), None).map(|_| ());
+        assert!(matches!(failed, Err(DeviceError::Driver { .. })), "{call}");
+    }
+}
+
+#[test]
+fn a_gpu_without_block_io_is_refused_with_the_reason_and_never_gets_a_lane_module() {
+    let old = DeviceFacts { name: "Old GPU".into(), extensions: vec![DPAS.into()], ..gpu() };
+    let (_, devices) = devices(&[old.clone(), cpu(), gpu()], None);
+    let refused = devices.select("opencl:old").expect_err("no block I/O");
+    assert!(matches!(refused, DeviceError::Lacking { .. }));
+    let text = refused.to_string();
+    let start =
+        "Old GPU, a GPU of A platform, driver 1.2.3 cannot run kernels: a GPU must have 2-D block I/O";
+    assert!(text.starts_with(start), "{text}");
+    assert!(devices.select("opencl:0").is_err());
+    assert_eq!(devices.select("opencl").expect("the other GPU").facts().name, "A GPU");
+    assert_eq!(devices.select("opencl:a cpu").expect("the CPU").facts().name, "A CPU");
+    // Alone, it is what the error is about.
+    let (_, alone) = self::devices(&[old], None);
+    assert!(matches!(alone.select("opencl"), Err(DeviceError::Lacking { .. })));
+}
+
+#[test]
+fn a_gpu_gets_the_xe_module_its_options_and_sixteen_lanes_per_sub_group() {
+    let (script, device) = only(gpu());
+    let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+    script.take(|_| true);
+    let report = run(&device, &mut y, &x).expect("legal");
+    let text = report.to_string();
+    assert!(
+        text.contains("xe module `scale`, because the GPU is a `pvc` with 2-D block I/O and DPAS"),
+        "{text}"
+    );
+    let calls =
+        script.take(|call| call.starts_with("options") || call.starts_with("run") || call.starts_with("arg"));
+    assert_eq!(calls[0], "options -cl-intel-256-GRF-per-thread -igc_opts 'Key=1'");
+    // 16 x 40 in work-groups of 2 x 2 tiles of 8 x 16: 1 x 2 work-groups of 4 sub-groups of 16 lanes.
+    assert_eq!(calls.last().map(String::as_str), Some("run 128 by 64"));
+    let shape: Vec<&str> = calls[1..9].iter().map(String::as_str).collect();
+    // One plane has no strides.
+    let expected = ["1 = 1", "2 = 1", "3 = 16", "4 = 40", "5 = 48", "6 = 0", "7 = 0", "8 = 0"];
+    assert_eq!(shape, expected.map(|arg| format!("arg {arg}")));
+}
+
+#[test]
+fn a_chain_of_launches_moves_no_element_and_a_read_moves_them_once() {
+    let (script, device) = only(gpu());
+    let (mut x, mut y, mut z) = (tensor(&device, 40), tensor(&device, 40), tensor(&device, 40));
+    assert_eq!(script.transfers(), ["clEnqueueFillBuffer"; 3]);
+    x.view_mut().row_mut(0, 0, 0).expect("a row").fill(3.0);
+    assert!(script.transfers().is_empty(), "the process has the zeros, too");
+    run(&device, &mut y, &x).expect("legal");
+    assert_eq!(script.transfers(), ["clEnqueueWriteBuffer"]);
+    run(&device, &mut z, &y).expect("legal");
+    run(&device, &mut y, &z).expect("legal");
+    assert!(script.transfers().is_empty());
+    assert_eq!((y.to_vec().len(), y.get(0, 0, 1, 1)), (640, Some(0.0)));
+    assert_eq!(script.transfers(), ["clEnqueueReadBuffer"]);
+    assert_eq!(x.get(0, 0, 0, 5), Some(3.0));
+    let copy = x.try_clone().expect("small");
+    assert_eq!(script.transfers(), ["clEnqueueFillBuffer", "clEnqueueCopyBuffer"]);
+    assert_eq!(copy.to_vec(), x.to_vec());
+}
+
+#[test]
+fn where_memory_is_shared_nothing_is_copied() {
+    let (script, device) = only(cpu());
+    let (mut x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+    assert!(script.transfers().is_empty());
+    x.view_mut().row_mut(0, 0, 0).expect("a row").fill(3.0);
+    assert_eq!(script.transfers(), ["clEnqueueMapBuffer"]);
+    run(&device, &mut y, &x).expect("legal");
+    assert_eq!(script.transfers(), ["clEnqueueUnmapMemObject"]);
+    let row = x.row(0, 0, 0).expect("a row");
+    assert_eq!(script.transfers(), ["clEnqueueMapBuffer"]);
+    // Mapped for reading, an input stays so: somebody may be looking at it.
+    run(&device, &mut y, &x).expect("legal");
+    assert!(script.transfers().is_empty());
+    assert_eq!(row[0], 3.0);
+    // An output must be unmapped.
+    assert_eq!(y.get(0, 0, 0, 0), Some(0.0));
+    run(&device, &mut y, &x).expect("legal");
+    assert_eq!(script.transfers(), ["clEnqueueMapBuffer", "clEnqueueUnmapMemObject"]);
+}
+
+#[test]
+fn views_the_hardware_cannot_take_are_staged_or_refused() {
+    let (script, device) = only(gpu());
+    let on = Device::OpenCl(device.clone());
+    let strict = LaunchOptions { strict: true, ..LaunchOptions::default() };
+    // Rows of 64 bytes: the second one starts in the middle of the 128 bytes at which a part may start.
+    let (x, wide) = (tensor(&device, 16), tensor(&device, 40));
+    let mut y = Tensor::<f32>::with_shape_on(&on, [1, 1, 15, 16]).expect("small");
+    let view = x.view().slice_rows(1..).expect("inside");
+    script.take(|_| true);
+    let args = &mut [(&mut y).into(), view.into(), 2.0f32.into()];
+    let report = launch_plain(&on, scale(), args).expect("staged");
+    let staged: Vec<_> = report.staged.iter().map(|staged| staged.parameter).collect();
+    assert_eq!(staged, ["x"]);
+    assert_eq!(script.transfers(), ["clEnqueueWriteBuffer"], "the process has the zeros, too");
+    let args = &mut [(&mut y).into(), view.into(), 2.0f32.into()];
+    let refused = launch(&on, scale(), args, &strict).expect_err("a copy");
+    assert!(matches!(refused, LaunchError::Strict { parameter: "x", .. }), "{refused}");
+    // Rows of 192 bytes: the third one starts 384 bytes after the first, a multiple of 128.
+    let part = wide.view().slice_rows(2..).and_then(|view| view.slice_cols(5..21)).expect("inside");
+    let mut z = Tensor::<f32>::with_shape_on(&on, part.shape()).expect("small");
+    script.take(|_| true);
+    launch(&on, scale(), &mut [(&mut z).into(), part.into(), 2.0f32.into()], &strict).expect("in place");
+    assert_eq!(script.take(|call| call == "clCreateSubBuffer").len(), 1);
+}
+
+#[test]
+fn every_call_of_a_launch_that_fails_is_a_typed_error() {
+    let build = ["clCreateProgramWithIL", "clBuildProgram", "clCreateKernel", "clGetKernelInfo"];
+    let submit =
+        ["clSetKernelArg", "clEnqueueNDRangeKernel", "clFlush", "clWaitForEvents", "clGetEventProfilingInfo"];
+    for call in build.into_iter().chain(submit) {
+        let (script, device) = only(gpu());
+        let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+        script.fail(call, -5);
+        let refused = run(&device, &mut y, &x).expect_err(call);
+        let text = refused.to_string();
+        assert!(text.starts_with("scale<8, 16>") && text.contains(&format!("{call} failed")), "{text}");
+        assert_eq!(matches!(refused, LaunchError::Build { .. }), build.contains(&call), "{text}");
+        assert_eq!(matches!(refused, LaunchError::Failed { .. }), submit.contains(&call), "{text}");
+        script.heal();
+        run(&device, &mut y, &x).unwrap_or_else(|error| panic!("the next launch works: {error}"));
+    }
+}
+
+#[test]
+fn a_failed_build_shows_the_log() {
+    let (script, device) = only(gpu());
+    let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+    script.fail("clBuildProgram", -11);
+    let text = run(&device, &mut y, &x).expect_err("it does not build").to_string();
+    assert_eq!(
+        text,
+        "scale<8, 16> does not build for A GPU, a GPU of A platform, driver 1.2.3 with options \
+         `-cl-intel-256-GRF-per-thread -igc_opts 'Key=1'`: clBuildProgram failed: CL_BUILD_PROGRAM_FAILURE (-11); \
+         the driver's log:\nline 1: no such thing"
+    );
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_a_typed_error() {
+    let (script, device) = only(gpu());
+    let on = Device::OpenCl(device.clone());
+    let shape = [1, 1, 16, 40];
+    script.fail("clCreateBuffer", -4);
+    let refused = Tensor::<f32>::with_shape_on(&on, shape).expect_err("none left");
+    assert!(matches!(refused, TensorError::OutOfMemory { shape: [1, 1, 16, 40], .. }), "{refused}");
+    // The copy of a host tensor for one launch, too.
+    let (x, mut y) =
+        (Tensor::<f32>::zeros(16, 40).expect("small"), Tensor::<f32>::zeros(16, 40).expect("small"));
+    let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
+    let refused = launch_plain(&on, scale(), args).expect_err("none left");
+    assert!(matches!(refused, LaunchError::OutOfMemory { parameter: "y", .. }), "{refused}");
+    script.fail("clEnqueueFillBuffer", -36);
+    let refused = Tensor::<f32>::with_shape_on(&on, shape).expect_err("no queue").to_string();
+    let text =
+        "the device that holds the tensor failed: clEnqueueFillBuffer failed: CL_INVALID_COMMAND_QUEUE (-36)";
+    assert_eq!(refused, text);
+    script.heal();
+    let limited = DeviceFacts { largest_buffer_bytes: 4096, ..gpu() };
+    let (_, limited) = only(limited);
+    let refused =
+        Tensor::<f32>::with_shape_on(&Device::OpenCl(limited), [1, 1, 64, 64]).expect_err("too large");
+    assert!(matches!(refused, TensorError::OutOfMemory { .. }), "{refused}");
+}
+
+#[test]
+fn a_transfer_that_fails_is_a_typed_error_and_invents_nothing() {
+    for (facts, call) in [(gpu(), "clEnqueueReadBuffer"), (cpu(), "clEnqueueMapBuffer")] {
+        let (script, device) = only(facts);
+        let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+        run(&device, &mut y, &x).expect("legal");
+        script.fail(call, -12);
+        let text = format!("the device that holds the tensor failed: {call} failed: CL_MAP_FAILURE (-12)");
+        assert_eq!(y.read().map(|_| ()).expect_err(call).to_string(), text);
+        assert_eq!(y.to_device(&Device::host()).map(|_| ()).expect_err(call).to_string(), text);
+        let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| y.to_vec()));
+        let payload = looked.expect_err("a read without an error to return");
+        assert_eq!(payload.downcast_ref::<String>(), Some(&text));
+        // A host launch on it says so, too.
+        let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
+        let refused = launch_plain(&Device::host(), scale(), args).expect_err("not here");
+        assert!(matches!(refused, LaunchError::Tensor { parameter: "y", .. }), "{refused}");
+        script.heal();
+        assert_eq!(y.read().expect("it works again").rows(), 16);
+    }
+}
+
+#[test]
+fn a_lost_device_is_told_by_whoever_waits() {
+    let (script, device) = only(gpu());
+    let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+    let on = Device::OpenCl(device.clone());
+    let mut start = || {
+        launch_async(
+            &on,
+            scale(),
+            &mut [(&mut y).into(), (&x).into(), 2.0f32.into()],
+            &LaunchOptions::default(),
+        )
+    };
+    let event = start().expect("it is in the queue");
+    let event = event.then(&mut start).expect("so is this");
+    script.fail("clWaitForEvents", -2);
+    let failed = event.wait().expect_err("the device is gone").to_string();
+    assert_eq!(
+        failed,
+        "scale<8, 16> failed on the device: clWaitForEvents failed: CL_DEVICE_NOT_AVAILABLE (-2)"
+    );
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let (script, device) = only(gpu());
+    let base = script.alive.load(Ordering::Relaxed);
+    assert_eq!(base, 2, "context and queue");
+    for _ in 0..10_000 {
+        drop(tensor(&device, 16));
+    }
+    assert_eq!(script.alive.load(Ordering::Relaxed), base);
+    let on = Device::OpenCl(device.clone());
+    *script.stuck.lock().expect("no panic") = true;
+    for round in 0..30 {
+        let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+        let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
+        let event = launch_async(&on, scale(), args, &LaunchOptions::default()).expect("legal");
+        if round % 2 == 0 {
+            drop(event);
+        }
+    }
+    assert_eq!(device.under_way(), 30);
+    // Buffers of tensors that are gone live on while commands use them: 30 times event, x and y.
+    assert!(script.alive.load(Ordering::Relaxed) >= base + 90);
+    *script.stuck.lock().expect("no panic") = false;
+    assert_eq!(device.under_way(), 0);
+    // The kernel is left; its program would be too, but this driver's kernels do not keep their program.
+    assert_eq!(script.alive.load(Ordering::Relaxed), base + 1);
+    drop((on, device));
+    assert_eq!(script.alive.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_queue_that_grows_without_end_waits_for_its_oldest_command() {
+    let (script, device) = only(gpu());
+    let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+    let on = Device::OpenCl(device.clone());
+    *script.stuck.lock().expect("no panic") = true;
+    script.take(|_| true);
+    for _ in 0..1030 {
+        let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
+        drop(launch_async(&on, scale(), args, &LaunchOptions::default()).expect("legal"));
+    }
+    assert_eq!(script.take(|call| call == "clWaitForEvents").len(), 6);
+    assert_eq!(device.under_way(), 1024);
+}
+
+#[test]
+fn a_cached_program_the_driver_refuses_is_built_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cache = Cache::in_folder(folder.path());
+    let built = |fail: Option<&'static str>, facts: DeviceFacts| {
+        let (script, devices) = devices(&[facts], Some(cache.clone()));
+        let device = devices.select("opencl").expect("it can be used");
+        let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+        if let Some(call) = fail {
+            script.fail(call, -42);
+        }
+        run(&device, &mut y, &x).map(|report| report.built.map(|built| built.from_cache))
+    };
+    assert!(matches!(built(None, gpu()), Ok(Some(false))));
+    assert!(matches!(built(None, gpu()), Ok(Some(true))));
+    let newer = DeviceFacts { driver: "1.2.4".into(), ..gpu() };
+    assert!(matches!(built(None, newer), Ok(Some(false))), "another driver has its own");
+    assert!(matches!(built(Some("clCreateProgramWithBinary"), gpu()), Ok(Some(false))));
+    assert!(matches!(built(None, gpu()), Ok(Some(true))), "and is stored again");
+    // A driver that gives no binary is a driver without a cache.
+    cache.clear().expect("removable");
+    assert!(matches!(built(Some("clGetProgramInfo"), gpu()), Ok(Some(false))));
+    assert_eq!(cache.contents().expect("readable").entries, 0);
+}
