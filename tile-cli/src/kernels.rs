@@ -139,7 +139,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tile_runtime::contract::{GridInfo, ModuleInfo};
+    use tile_runtime::contract::{GridInfo, GroupInfo, ModuleInfo};
 
     use super::*;
 
@@ -160,6 +160,7 @@ mod tests {
         }],
         live_tile_bytes: 14336,
         host_tile_bytes: 0,
+        group: GroupInfo::NONE,
         run: |_, _| (),
     };
     static GEMM: KernelInfo = KernelInfo {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{At, Block, CallOp, Expr, ExprKind, FunctionArg, Method, Operand, Stmt};
+use crate::ast::{At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, Stmt};
 
 /// The names of outer variables that the blocks assign or accumulate into.
 pub fn assigned(blocks: &[&Block]) -> BTreeSet<String> {
@@ -135,6 +135,15 @@ impl Walk {
                         }
                     }
                 }
+                CallOp::Group(group) => match &**group {
+                    GroupCall::Shared { .. } | GroupCall::Barrier(_) => {}
+                    GroupCall::Load { at, .. } => at.iter().for_each(|e| self.expr(e)),
+                    GroupCall::Store { value, at, .. } => {
+                        self.expr(value);
+                        at.iter().for_each(|e| self.expr(e));
+                    }
+                    GroupCall::LoadCoop { at, .. } | GroupCall::StoreCoop { at, .. } => self.at(at),
+                },
                 CallOp::Fill(value) | CallOp::Iota(_, value) => self.expr(value),
                 CallOp::Load { at, .. }
                 | CallOp::Prefetch { at, .. }

@@ -4,7 +4,7 @@
 //! dense, so later stages can keep facts about expressions in vectors. *Not here*: types.
 
 use proc_macro2::{Ident, Span};
-use tile_ir::ir::{LoadForm, Logic, Peers, Place, Reduction};
+use tile_ir::ir::{Barrier, LoadForm, Logic, Peers, Place, Reduction};
 use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Unary};
 use tile_ir::types::{Along, DType, Role, ScalarType};
@@ -170,6 +170,19 @@ pub struct VectorRef {
     pub span: Span,
 }
 
+/// `st<T, M, N>` or `sv<T, N>` as written.
+#[derive(Clone, Debug)]
+pub struct SharedRef {
+    /// Element type.
+    pub dtype: DTypeRef,
+    /// Rows; `None` for a vector.
+    pub rows: Option<SizeRef>,
+    /// Columns, or the length of a vector.
+    pub cols: SizeRef,
+    /// Where the type was written.
+    pub span: Span,
+}
+
 /// A type as written on a `let`.
 #[derive(Clone, Debug)]
 pub enum TypeRef {
@@ -177,6 +190,8 @@ pub enum TypeRef {
     Tile(TileRef),
     /// A vector.
     Vector(VectorRef),
+    /// Shared memory.
+    Shared(SharedRef),
     /// A scalar, with where it was written.
     Scalar(ScalarType, Span),
     /// The value of `own_tile`, `Own<M, N>`.
@@ -514,6 +529,8 @@ pub enum CallOp {
     Iota(Option<Along>, Expr),
     /// A call of a device function.
     Function(FunctionCall),
+    /// An op on shared memory, a cooperative copy or a barrier.
+    Group(Box<GroupCall>),
     /// `load_vec(g, [row, i])`
     LoadVector {
         /// The source.
@@ -605,6 +622,54 @@ pub enum CallOp {
         /// True for `mma_ABt`.
         transposed: bool,
     },
+}
+
+/// An op on shared memory, a cooperative copy or a barrier.
+#[derive(Clone, Debug)]
+pub enum GroupCall {
+    /// `shared()`
+    Shared {
+        /// Its number among those of the kernel.
+        index: usize,
+    },
+    /// `load_shared(&s, [row, col])` and its kin.
+    Load {
+        /// How the tile comes into registers.
+        form: LoadForm,
+        /// The source.
+        shared: Ident,
+        /// Two parts in a tile, one in a vector.
+        at: Vec<Expr>,
+    },
+    /// `store_shared(&mut s, &tile, [row, col])`, `store_vec_shared(&mut s, &v, i)`
+    Store {
+        /// The destination.
+        shared: Ident,
+        /// The tile or vector.
+        value: Expr,
+        /// Two parts in a tile, one in a vector.
+        at: Vec<Expr>,
+    },
+    /// `load_coop(&mut s, a, [row, col])`
+    LoadCoop {
+        /// The destination.
+        shared: Ident,
+        /// The source.
+        global: Ident,
+        /// Where in the source.
+        at: At,
+    },
+    /// `store_coop(c, &s, at)`
+    StoreCoop {
+        /// The destination.
+        global: Ident,
+        /// The source.
+        shared: Ident,
+        /// Where.
+        at: At,
+    },
+    /// A barrier.
+    Barrier(Barrier),
 }
 
 /// A coordinate.

@@ -43,11 +43,17 @@ impl Infer<'_> {
         self.binding.size(a) == self.binding.size(b) && a.to_string() != b.to_string()
     }
 
-    fn dtypes_meet(&self, a: &DTypeRef, b: &DTypeRef) -> bool {
+    pub(crate) fn dtypes_meet(&self, a: &DTypeRef, b: &DTypeRef) -> bool {
         self.binding.dtype(a) == self.binding.dtype(b) && a.to_string() != b.to_string()
     }
 
-    fn refuse_meeting(&mut self, code: Code, span: TokenSpan, rule: &str, help: &str) -> Option<()> {
+    pub(crate) fn refuse_meeting(
+        &mut self,
+        code: Code,
+        span: TokenSpan,
+        rule: &str,
+        help: &str,
+    ) -> Option<()> {
         let message = format!("{rule}, though they agree in instance {}", self.binding.name);
         self.error(code, span, message, help)
     }

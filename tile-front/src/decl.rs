@@ -10,8 +10,8 @@ use syn::{
 };
 
 use crate::ast::{
-    Block, Bound, DTypeRef, Decl, GenericKind, GenericParam, ParamDecl, ParamType, RoleRef, SizeRef, TileRef,
-    TypeRef, VectorRef,
+    Block, Bound, DTypeRef, Decl, GenericKind, GenericParam, ParamDecl, ParamType, RoleRef, SharedRef,
+    SizeRef, TileRef, TypeRef, VectorRef,
 };
 use crate::diag::Diags;
 use tile_ir::error::Code;
@@ -411,6 +411,11 @@ pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
             return None;
         }
         let parts: Vec<_> = t.elems.iter().map(|t| parse_type(t, generics, diags)).collect();
+        if let Some(TypeRef::Shared(s)) = parts.iter().flatten().find(|p| matches!(p, TypeRef::Shared(_))) {
+            let help = "make it in the kernel, with a `let` of its own";
+            diags.push(Code::SharedPlacement, s.span, "shared memory is no part of a tuple", help);
+            return None;
+        }
         return Some(TypeRef::Tuple(parts.into_iter().collect::<Option<_>>()?, t.paren_token.span.open()));
     }
     if let Type::Path(p) = ty
@@ -440,11 +445,54 @@ pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
     }
     if let Type::Path(p) = ty
         && let Some(segment) = p.path.segments.last()
+        && (segment.ident == "st" || segment.ident == "sv")
+    {
+        return parse_shared(segment, generics, diags).map(TypeRef::Shared);
+    }
+    if let Type::Path(p) = ty
+        && let Some(segment) = p.path.segments.last()
         && segment.ident == "rv"
     {
         return parse_vector(segment, generics, diags).map(TypeRef::Vector);
     }
     parse_tile(ty, generics, diags).map(TypeRef::Tile)
+}
+
+/// Reads `st<T, M, N>` and `sv<T, N>`.
+fn parse_shared(
+    segment: &syn::PathSegment,
+    generics: &[GenericParam],
+    diags: &mut Diags,
+) -> Option<SharedRef> {
+    let span = segment.ident.span();
+    let args: Vec<&GenericArgument> = match &segment.arguments {
+        PathArguments::AngleBracketed(a) => a.args.iter().collect(),
+        PathArguments::None | PathArguments::Parenthesized(_) => vec![],
+    };
+    let tile = segment.ident == "st";
+    let (dtype, rows, cols) = match args.as_slice() {
+        [GenericArgument::Type(dtype), rows, cols] if tile => (dtype, Some(*rows), *cols),
+        [GenericArgument::Type(dtype), len] if !tile => (dtype, None, *len),
+        _ => {
+            let form = if tile { "st<T, ROWS, COLS>" } else { "sv<T, LEN>" };
+            diags.push(
+                Code::SharedPlacement,
+                span,
+                format!(
+                    "the type of shared memory is written `{form}`; here it has {} arguments",
+                    args.len()
+                ),
+                "shared tiles have no role",
+            );
+            return None;
+        }
+    };
+    let (dtype, cols) = (parse_dtype(dtype, generics, diags), parse_size(cols, generics, diags));
+    let rows = match rows {
+        Some(rows) => Some(parse_size(rows, generics, diags)?),
+        None => None,
+    };
+    Some(SharedRef { dtype: dtype?, rows, cols: cols?, span })
 }
 
 /// Reads `rv<T, N, E>`.

@@ -103,7 +103,7 @@ impl Expansion<'_> {
                 }
             }
         });
-        let params = parens(quote!(#cx: &#private::Cx, #(#params),*), sig.paren_token.span.join());
+        let params = parens(quote!(#cx: &#private::Context<'_>, #(#params),*), sig.paren_token.span.join());
         let block = self.printer.block(&self.decl.body);
         let unsafety = self.decl.is_unsafe.then(|| quote!(unsafe));
         quote! { #unsafety fn body < #(#generics),* #close #params #block }
@@ -294,6 +294,7 @@ impl Expansion<'_> {
         });
         let live = facts.live_tile_bytes as usize;
         let host = facts.host_tile_bytes as usize;
+        let (waits, shared) = (kernel.waits(), kernel.shared_bytes() as usize);
         let run = self.run(c);
         quote! {
             #private::InstanceInfo {
@@ -306,6 +307,7 @@ impl Expansion<'_> {
                 modules: &[#(#modules),*],
                 live_tile_bytes: #live,
                 host_tile_bytes: #host,
+                group: #private::GroupInfo { waits: #waits, shared_bytes: #shared },
                 run: #run,
             }
         }

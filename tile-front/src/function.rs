@@ -147,6 +147,15 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
     }
     let output = match output {
         None => None,
+        Some(Some(TypeRef::Shared(shared))) => {
+            diags.push(
+                Code::Parameter,
+                shared.span,
+                "shared memory stays in its kernel; here a device function gives it",
+                "make it in the kernel",
+            );
+            return None;
+        }
         Some(parsed) => Some(parsed?),
     };
     Some(Function { name: sig.ident.clone(), alias: sig.ident.clone(), generics, params, output, body })
@@ -173,6 +182,15 @@ fn parse_param(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Optio
         Type::Path(p) => crate::decl::path_name(&p.path).map(|i| i.to_string()).unwrap_or_default(),
         _ => String::new(),
     };
+    if matches!(name.as_str(), "st" | "sv") {
+        diags.push(
+            Code::Parameter,
+            ty.span(),
+            "shared memory stays in its kernel; here a device function takes it",
+            "load the tile in the kernel and pass it on: `f(&tile)`",
+        );
+        return None;
+    }
     if matches!(name.as_str(), "rt" | "rv") {
         return parse_type(inner, generics, diags).map(|t| FunctionParam::Registers(t, pass));
     }
@@ -320,7 +338,7 @@ fn body(item: &ItemFn, function: &Function, printer: &Printer<'_>) -> TokenStrea
     });
     let cx = context();
     let around = item.sig.paren_token.span.join();
-    let list = parens(quote!(#cx: &#private::Cx, #(#params),*), around);
+    let list = parens(quote!(#cx: &#private::Context<'_>, #(#params),*), around);
     let block = printer.block(&function.body);
     quote! {
         #[doc(hidden)]

@@ -151,6 +151,7 @@ impl<'a> Infer<'a> {
             instance: binding.name.clone(),
             params: vec![],
             subgroups: binding.subgroups,
+            shared: vec![],
             unowned_stores: decl.is_unsafe,
             host_only: binding.host_only,
             values: vec![],
@@ -257,6 +258,7 @@ impl Infer<'_> {
             Val::Tile(_, t) => self.concrete(t).map_or("a tile".into(), |t| format!("`{t}`")),
             Val::Vector(_, v) => self.concrete_vector(v).map_or("a vector".into(), |v| format!("`{v}`")),
             Val::Own(_) => "the value of `own_tile`".into(),
+            Val::Shared(_, s) => self.concrete_shared(s).map_or("shared memory".into(), |s| format!("`{s}`")),
             Val::Global(_) => "a `gl`".into(),
             Val::Tuple(_) => "several values".into(),
             Val::Unit | Val::Broken => "nothing".into(),
@@ -571,6 +573,7 @@ impl Infer<'_> {
                 other @ (Val::Tile(..)
                 | Val::Vector(..)
                 | Val::Own(_)
+                | Val::Shared(..)
                 | Val::Global(_)
                 | Val::Tuple(_)
                 | Val::Unit
@@ -583,6 +586,7 @@ impl Infer<'_> {
                 other @ (Val::Tile(..)
                 | Val::Vector(..)
                 | Val::Own(_)
+                | Val::Shared(..)
                 | Val::Global(_)
                 | Val::Tuple(_)
                 | Val::Unit

@@ -46,6 +46,7 @@ impl Infer<'_> {
             | Val::Tile(..)
             | Val::Vector(..)
             | Val::Own(_)
+            | Val::Shared(..)
             | Val::Global(_)
             | Val::Tuple(_)
             | Val::Unit
@@ -107,7 +108,7 @@ impl Infer<'_> {
             SymType::Scalar(s) => self.scalar(val, *s, span).map(|id| Val::Scalar(id, *s)),
             SymType::Tile(t) => self.tile_as(val, t, span),
             SymType::Vector(v) => self.vector_as(val, v, span),
-            SymType::Own(..) => Some(val),
+            SymType::Own(..) | SymType::Shared(_) => Some(val),
             SymType::Tuple(types) => {
                 let found = match val {
                     Val::Tuple(parts) if parts.len() == types.len() => parts,

@@ -101,6 +101,7 @@ impl Infer<'_> {
         match &call.op {
             CallOp::Zeros => self.source(want, &call.name, OpKind::Zeros),
             CallOp::Function(function) => self.call_function(function, e),
+            CallOp::Group(group) => self.group_call(call, group, want),
             CallOp::Fill(value) => {
                 let dtype = match want {
                     Want::Tile(sym) => Some(sym.dtype.clone()),
@@ -289,6 +290,7 @@ impl Infer<'_> {
             | Val::Vector(..)
             | Val::Int(_)
             | Val::Own(_)
+            | Val::Shared(..)
             | Val::Global(_)
             | Val::Tuple(_)
             | Val::Unit
@@ -326,6 +328,13 @@ impl Infer<'_> {
                     "it has batch, depth, rows, cols, pitch, row_tiles, col_tiles",
                 ),
             },
+            (Method::Part, Val::Own(o)) if *name == "group_row" || *name == "group_col" => {
+                let (rows, cols) = self.kernel.subgroups;
+                let (lhs, by) = if *name == "group_row" { (o.ids[2], rows) } else { (o.ids[3], cols) };
+                let rhs = self.emit_scalar(OpKind::Const(Const::U32(by)), U32, span);
+                let kind = OpKind::Binary { op: Binary::Div, lhs, rhs };
+                Some(Val::Scalar(self.emit_scalar(kind, U32, span), U32))
+            }
             (Method::Part, Val::Own(o)) => {
                 match ["batch", "depth", "row", "col"].iter().position(|part| *name == part) {
                     Some(i) => Some(Val::Scalar(o.ids[i], U32)),
@@ -333,7 +342,7 @@ impl Infer<'_> {
                         Code::UnknownOp,
                         span,
                         format!("an owned position has no `.{name}()`"),
-                        "it has batch, depth, row, col, outside",
+                        "it has batch, depth, row, col, group_row, group_col, outside",
                     ),
                 }
             }

@@ -238,9 +238,13 @@ impl Infer<'_> {
                 let ty = self.kernel.ty(*id);
                 Val::Vector(self.kernel.new_value(ty), v.clone())
             }
-            Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken => {
-                val.clone()
-            }
+            Val::Int(_)
+            | Val::Own(_)
+            | Val::Shared(..)
+            | Val::Global(_)
+            | Val::Tuple(_)
+            | Val::Unit
+            | Val::Broken => val.clone(),
         }
     }
 

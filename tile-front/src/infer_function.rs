@@ -324,7 +324,7 @@ fn shown(param: &FunctionParam) -> String {
                     format!("rv<{}, {}, {}>", v.dtype, v.len, v.along.name())
                 }
                 TypeRef::Scalar(s, _) => s.to_string(),
-                TypeRef::Own(..) | TypeRef::Tuple(..) => "another type".to_string(),
+                TypeRef::Own(..) | TypeRef::Shared(_) | TypeRef::Tuple(..) => "another type".to_string(),
             };
             format!("{pass}{ty}")
         }
@@ -436,6 +436,7 @@ impl Terms<'_> {
             other @ (Val::Scalar(..)
             | Val::Int(_)
             | Val::Own(_)
+            | Val::Shared(..)
             | Val::Global(_)
             | Val::Unit
             | Val::Broken) => other,

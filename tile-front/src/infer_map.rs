@@ -34,6 +34,7 @@ impl Infer<'_> {
             Val::Scalar(..)
             | Val::Int(_)
             | Val::Own(_)
+            | Val::Shared(..)
             | Val::Global(_)
             | Val::Tuple(_)
             | Val::Unit

@@ -87,7 +87,7 @@ impl Infer<'_> {
                     None => Val::Broken,
                 }
             }
-            Some(TypeRef::Own(..) | TypeRef::Tuple(..)) | None => Val::Broken,
+            Some(TypeRef::Shared(_) | TypeRef::Own(..) | TypeRef::Tuple(..)) | None => Val::Broken,
         };
         self.vars.push(Var { name: name.clone(), val });
     }
@@ -159,6 +159,7 @@ impl Infer<'_> {
                 let val = self.expr(value, Want::Vector(&sym))?;
                 self.vector_as(val, &sym, value.span)
             }
+            Some(TypeRef::Shared(s)) => self.let_shared(name, s, value),
             Some(TypeRef::Own(rows, cols, span)) => {
                 let val = self.expr(value, Want::Any)?;
                 let Val::Own(owned) = &val else {
@@ -214,6 +215,14 @@ impl Infer<'_> {
                             "bind one variable for each: `let (x, y) = f(..);`",
                         );
                     }
+                    Val::Shared(..) => {
+                        return self.error(
+                            Code::SharedPlacement,
+                            value.span,
+                            "shared memory keeps its name; here it would get another",
+                            "use it by the name it was made with",
+                        );
+                    }
                     Val::Global(_) | Val::Unit | Val::Broken => {
                         let found = self.name_of(&val);
                         return self.error(
@@ -262,7 +271,16 @@ impl Infer<'_> {
                 "compound assignment works on scalars; here the variable is a tile or vector",
                 "use its ops, such as `x = x.add(&y);`",
             ),
-            (Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken | Val::Int(_), _) => {
+            (
+                Val::Own(_)
+                | Val::Shared(..)
+                | Val::Global(_)
+                | Val::Tuple(_)
+                | Val::Unit
+                | Val::Broken
+                | Val::Int(_),
+                _,
+            ) => {
                 let found = self.name_of(&old);
                 self.error(
                     Code::Construct,

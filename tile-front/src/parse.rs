@@ -72,6 +72,8 @@ pub struct Parser<'a> {
     pub references: Vec<Ident>,
     /// Names of the device functions the kernel may call.
     pub functions: &'a [Ident],
+    /// Calls of `shared` so far.
+    pub shared: usize,
     pub(crate) depth: u32,
 }
 
@@ -86,6 +88,7 @@ impl<'a> Parser<'a> {
             in_function: false,
             references: vec![],
             functions: &[],
+            shared: 0,
             depth: 0,
         }
     }

@@ -13,6 +13,7 @@ use crate::ast::{
 };
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
+use crate::parse_group::{GROUP_OPS, group_arguments};
 use tile_ir::error::Code;
 use tile_ir::ir::{LoadForm, Peers, Place, Reduction};
 use tile_ir::map::{MapBinary, MapUnary};
@@ -54,6 +55,8 @@ pub const METHODS: &[(&str, &str)] = &[
     ("pitch", "g.pitch()"),
     ("row", "at.row()"),
     ("col", "at.col()"),
+    ("group_row", "at.group_row()"),
+    ("group_col", "at.group_col()"),
     ("outside", "at.outside()"),
     ("row_tiles", "g.row_tiles(BM)"),
     ("col_tiles", "g.col_tiles(BN)"),
@@ -147,8 +150,9 @@ impl Parser<'_> {
         if let Some(index) = self.functions.iter().position(|f| *f == text) {
             return self.function(c, p, index);
         }
-        let Some((_, form)) = OPS.iter().find(|(n, _)| *n == text) else {
-            let help = match nearest(&text, OPS) {
+        let Some((_, form)) = OPS.iter().chain(GROUP_OPS).find(|(n, _)| *n == text) else {
+            let ops = [OPS, GROUP_OPS].concat();
+            let help = match nearest(&text, &ops) {
                 // `f32::max(x, y)`
                 _ if METHODS.iter().any(|(n, _)| *n == text) || table_method(&text).is_some() => {
                     format!(
@@ -161,7 +165,7 @@ impl Parser<'_> {
                         .to_string()
                 }
                 None => {
-                    let all: Vec<&str> = OPS.iter().map(|(n, _)| *n).collect();
+                    let all: Vec<&str> = ops.iter().map(|(n, _)| *n).collect();
                     format!("the ops are {}; device functions are listed in `fns(..)`", all.join(", "))
                 }
             };
@@ -265,6 +269,7 @@ impl Parser<'_> {
     ) -> Option<CallOp> {
         let span = name.span();
         let count = match text {
+            _ if group_arguments(text).is_some() => group_arguments(text).unwrap_or_default(),
             "zeros" | "subgroup_id" | "subgroup_row" | "subgroup_col" => 0,
             "fill" | "iota" | "iota_rows" | "iota_cols" => 1,
             "load" | "load_transform" | "load_transpose" | "load_vec" | "load_scalar" | "prefetch_load"
@@ -277,6 +282,9 @@ impl Parser<'_> {
                 form,
                 format_args!("here it has {}", count_of(args.len(), "argument")),
             );
+        }
+        if group_arguments(text).is_some() {
+            return self.group_call(name, form, args);
         }
         if let Some(place) = Place::ALL.iter().find(|p| p.name() == text) {
             return Some(CallOp::Place(*place));

@@ -15,7 +15,7 @@ use crate::ast::{
     SizeRef, Stmt, TileRef, TypeRef,
 };
 use crate::function::Function;
-use crate::value::SymType;
+use crate::value::{SymType, sym_shared};
 use tile_ir::ir::Peers;
 use tile_ir::scalar::{Binary, Unary};
 use tile_ir::types::{DType, Role, ScalarType};
@@ -41,7 +41,7 @@ pub fn parens(content: TokenStream, span: Span) -> TokenTree {
     TokenTree::Group(group)
 }
 
-fn ident(name: &str, span: Span) -> Ident {
+pub(crate) fn ident(name: &str, span: Span) -> Ident {
     Ident::new(name, span)
 }
 
@@ -92,7 +92,7 @@ impl Printer<'_> {
         }
     }
 
-    fn size(&self, size: &SizeRef) -> TokenStream {
+    pub(crate) fn size(&self, size: &SizeRef) -> TokenStream {
         match size {
             SizeRef::Param(name) => quote!(#name),
             SizeRef::Literal(v, span) => {
@@ -136,6 +136,16 @@ impl Printer<'_> {
                 let parts = parts.iter().map(|p| self.sym(p, span));
                 quote_spanned! { span => (#(#parts),*) }
             }
+            SymType::Shared(s) => {
+                let (dtype, cols) = (self.dtype(&s.dtype), self.size(&s.cols));
+                match &s.rows {
+                    Some(rows) => {
+                        let rows = self.size(rows);
+                        quote_spanned! { span => #private::st<#dtype, #rows, #cols> }
+                    }
+                    None => quote_spanned! { span => #private::sv<#dtype, #cols> },
+                }
+            }
             SymType::Own(rows, cols) => {
                 let (rows, cols) = (self.size(rows), self.size(cols));
                 quote_spanned! { span => #private::Own<#rows, #cols> }
@@ -158,6 +168,7 @@ impl Printer<'_> {
                 let parts = parts.iter().map(|t| self.written(t));
                 quote_spanned! { *span => (#(#parts),*) }
             }
+            TypeRef::Shared(s) => self.sym(&SymType::Shared(sym_shared(s)), s.span),
             TypeRef::Own(rows, cols, span) => self.sym(&SymType::Own(rows.clone(), cols.clone()), *span),
         }
     }
@@ -243,7 +254,7 @@ impl Printer<'_> {
         quote_spanned! { span => #private::scalar::#f(#(#args),*) }
     }
 
-    fn expr(&self, e: &Expr) -> TokenStream {
+    pub(crate) fn expr(&self, e: &Expr) -> TokenStream {
         let span = e.span;
         match &e.kind {
             ExprKind::Int(v, suffix) => int(*v, *suffix, span),
@@ -382,7 +393,7 @@ impl Printer<'_> {
         quote_spanned!(span => #receiver.#name #generic #arguments)
     }
 
-    fn at(&self, at: &At) -> TokenStream {
+    pub(crate) fn at(&self, at: &At) -> TokenStream {
         match at {
             At::Own(name) => quote!(#name),
             At::List { coords, elements, span } => {
@@ -402,7 +413,7 @@ impl Printer<'_> {
     }
 
     /// A borrowed operand: what is a reference already is borrowed again.
-    fn borrowed(&self, e: &Expr) -> TokenStream {
+    pub(crate) fn borrowed(&self, e: &Expr) -> TokenStream {
         let text = self.expr(e);
         match &e.kind {
             ExprKind::Name(name) if self.references.contains(name) => quote!(*#text),
@@ -416,7 +427,7 @@ impl Printer<'_> {
     }
 
     /// `&` where the user's argument number `i` of those with one has it.
-    fn borrow(&self, call: &Call, i: usize) -> TokenStream {
+    pub(crate) fn borrow(&self, call: &Call, i: usize) -> TokenStream {
         let span = call.borrows.get(i).copied().unwrap_or(call.name.span());
         quote_spanned! { span => & }
     }
@@ -464,6 +475,7 @@ impl Printer<'_> {
                 });
                 (quote_spanned! { span => super::#alias::body #generics }, quote!(#cx, #(#args),*))
             }
+            CallOp::Group(group) => return self.group_call(call, group),
             CallOp::Fill(value) => {
                 (quote_spanned! { span => #private::ops::source::#name }, self.expr(value))
             }
@@ -524,7 +536,7 @@ impl Printer<'_> {
 }
 
 /// A bare integer literal, through parentheses.
-fn plain_int(e: &Expr) -> Option<(u64, Option<ScalarType>)> {
+pub(crate) fn plain_int(e: &Expr) -> Option<(u64, Option<ScalarType>)> {
     match &e.kind {
         ExprKind::Int(v, suffix) => Some((*v, *suffix)),
         ExprKind::Paren(inner) => plain_int(inner),
@@ -547,7 +559,7 @@ fn plain_int(e: &Expr) -> Option<(u64, Option<ScalarType>)> {
     }
 }
 
-fn int(v: u64, suffix: Option<ScalarType>, span: Span) -> TokenStream {
+pub(crate) fn int(v: u64, suffix: Option<ScalarType>, span: Span) -> TokenStream {
     let mut lit = match suffix {
         Some(ScalarType::U64) => Literal::u64_suffixed(v),
         Some(ScalarType::U32) if u32::try_from(v).is_ok() => Literal::u32_suffixed(v as u32),

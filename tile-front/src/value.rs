@@ -4,8 +4,8 @@
 
 use proc_macro2::Ident;
 
-use crate::ast::{DTypeRef, SizeRef, TileRef, TypeRef, VectorRef};
-use tile_ir::ir::{ParamId, ValueId};
+use crate::ast::{DTypeRef, SharedRef, SizeRef, TileRef, TypeRef, VectorRef};
+use tile_ir::ir::{ParamId, SharedId, ValueId};
 use tile_ir::types::{Along, Role, ScalarType};
 
 /// A tile's type as written, in terms of the kernel's generic parameters.
@@ -32,6 +32,17 @@ pub struct SymVector {
     pub along: Along,
 }
 
+/// The type of shared memory as written.
+#[derive(Clone, Debug)]
+pub struct SymShared {
+    /// Element type.
+    pub dtype: DTypeRef,
+    /// Rows; `None` for a vector.
+    pub rows: Option<SizeRef>,
+    /// Columns, or the length of a vector.
+    pub cols: SizeRef,
+}
+
 /// A predicted type, from which a witness is made.
 #[derive(Clone, Debug)]
 pub enum SymType {
@@ -43,8 +54,15 @@ pub enum SymType {
     Vector(SymVector),
     /// The value of `own_tile`.
     Own(SizeRef, SizeRef),
+    /// Shared memory.
+    Shared(SymShared),
     /// Several values.
     Tuple(Vec<SymType>),
+}
+
+/// The type of shared memory as written.
+pub fn sym_shared(s: &SharedRef) -> SymShared {
+    SymShared { dtype: s.dtype.clone(), rows: s.rows.clone(), cols: s.cols.clone() }
 }
 
 /// A type as written.
@@ -54,6 +72,7 @@ pub fn sym_type(ty: &TypeRef) -> SymType {
         TypeRef::Vector(v) => SymType::Vector(sym_vector(v)),
         TypeRef::Scalar(s, _) => SymType::Scalar(*s),
         TypeRef::Own(rows, cols, _) => SymType::Own(rows.clone(), cols.clone()),
+        TypeRef::Shared(s) => SymType::Shared(sym_shared(s)),
         TypeRef::Tuple(parts, _) => SymType::Tuple(parts.iter().map(sym_type).collect()),
     }
 }
@@ -71,6 +90,8 @@ pub enum Val {
     Vector(ValueId, SymVector),
     /// An owned position.
     Own(Owned),
+    /// Shared memory.
+    Shared(SharedId, SymShared),
     /// A global parameter.
     Global(ParamId),
     /// Several values, as a device function gives them.
@@ -116,7 +137,7 @@ impl<'a> Want<'a> {
             SymType::Scalar(s) => Want::Scalar(*s),
             SymType::Tile(t) => Want::Tile(t),
             SymType::Vector(v) => Want::Vector(v),
-            SymType::Own(..) => Want::Any,
+            SymType::Own(..) | SymType::Shared(_) => Want::Any,
             SymType::Tuple(parts) => Want::Tuple(parts),
         }
     }
@@ -165,7 +186,13 @@ pub fn sym_vector(v: &VectorRef) -> SymVector {
 pub(crate) fn value_id(val: &Val) -> Option<ValueId> {
     match val {
         Val::Scalar(id, _) | Val::Tile(id, _) | Val::Vector(id, _) => Some(*id),
-        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken => None,
+        Val::Int(_)
+        | Val::Own(_)
+        | Val::Shared(..)
+        | Val::Global(_)
+        | Val::Tuple(_)
+        | Val::Unit
+        | Val::Broken => None,
     }
 }
 
@@ -175,7 +202,13 @@ pub(crate) fn with_id(val: &Val, id: ValueId) -> Val {
         Val::Scalar(_, s) => Val::Scalar(id, *s),
         Val::Tile(_, t) => Val::Tile(id, t.clone()),
         Val::Vector(_, v) => Val::Vector(id, v.clone()),
-        Val::Int(_) | Val::Own(_) | Val::Global(_) | Val::Tuple(_) | Val::Unit | Val::Broken => val.clone(),
+        Val::Int(_)
+        | Val::Own(_)
+        | Val::Shared(..)
+        | Val::Global(_)
+        | Val::Tuple(_)
+        | Val::Unit
+        | Val::Broken => val.clone(),
     }
 }
 

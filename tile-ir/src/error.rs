@@ -135,6 +135,28 @@ codes! {
         "The body of a kernel must be right for every type its bounds admit. `T: AnyElement` admits integers and promises that elements can be \
          moved: `load`, `store`, `zeros`, `.to::<U>()`. `T: Element` admits floats and promises arithmetic in f32, `T: MmaInput` also matrix \
          multiplication.";
+    SharedCapacity = "T045", "The shared memory of a work-group fits 131,072 bytes.",
+        "Every Xe device gives a work-group 128 KiB of shared memory (SLM). All `st` and `sv` of a kernel count, whether or not they are in \
+         use at the same time; the message lists them with their bytes.";
+    SharedPlacement = "T046", "Shared memory is made by `shared()` in a `let` with a written type, at the top level of a kernel.",
+        "It is there for the whole kernel and for every sub-group of the work-group:\n\n    let mut s: st<bf16, 64, 64> = shared();\n    let mut v: sv<f32, 64> = shared();\n\n\
+         A branch, a loop or a device function cannot make it.";
+    SharedAccess = "T047", "What moves to or from shared memory has its element type, a role that exists there, and lies inside.",
+        "`store_shared` takes `Row` tiles (and `Acc` for f32); `load_shared` gives them; `load_transform_shared` gives `Vnni`, \
+         `load_transpose_shared` the transpose as `Row` or `VnniT`. Positions count tiles of the size that is moved and are never outside: a \
+         constant one is refused here, any other ends the launch with an error on the host and on the simulator.";
+    BarrierDivergence = "T048", "A barrier or cooperative copy is reached by every sub-group of a work-group or by none.",
+        "A sub-group that never comes makes the others wait for ever. So no barrier stands under a condition, in a loop whose number of runs, or \
+         behind a `return`, `break` or `continue` whose condition differs between sub-groups: what depends on `subgroup_id` and its \
+         kin, on the row or column of `own_tile` (`at.outside()` too), or on elements of tiles. Sub-groups outside the tensor go along: \
+         their loads give 0 and their stores are dropped. Inside one sub-group every condition and coordinate is the same for all lanes by type.";
+    BarrierPairing = "T049", "Each `barrier_arrive` is followed by one `barrier_wait`.",
+        "The two are halves of one barrier. They stand in one block, with no other barrier between them, and no way leaves in between.";
+    CoopCoordinate = "T050", "The coordinate of `load_coop` is the same in every sub-group of a work-group.",
+        "All sub-groups copy parts of one tile. `at.group_row()` and `at.group_col()` give the work-group's place, in blocks of \
+         the tiles that its sub-groups own.";
+    SharedShape = "T051", "A shared tile has rows in multiples of 8 and columns in multiples of 16, a shared vector elements in multiples of 8.",
+        "Shared memory is moved in pieces of 8 x 16 elements, as registers are.";
     Mask = "T052", "A mask comes from a comparison and goes to `and`, `or`, `xor`, `not` and `select`.",
         "`x.lt(&y)` and its kin compare tiles or vectors and give a mask of their shape, `rt<bool, M, N>` or `rv<bool, N, E>`. A mask has no \
          numbers, so it is not stored, converted, reduced or multiplied; it chooses elements:\n\n    let positive = x.gt(0.0);\n    \

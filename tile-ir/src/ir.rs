@@ -5,9 +5,11 @@
 //! *Guarantees* nothing by itself: `verify` turns a [`Kernel`] into a [`crate::verify::Verified`] one.
 //! *Not here*: typing rules of single ops (`ops`), lowering.
 
+mod group;
 mod parts;
 mod selection;
 
+pub use group::{Barrier, GroupOp, Shared, SharedAt, SharedId, SharedType};
 pub use parts::{Coord, Dim, LoadForm, Order, Peers, Place, Reduction, Unit};
 pub use selection::{Logic, Selection};
 
@@ -85,6 +87,8 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Sub-groups of a work-group as (rows, cols).
     pub subgroups: (u32, u32),
+    /// Shared tiles and vectors of a work-group, in the order they are made.
+    pub shared: Vec<Shared>,
     /// True when the kernel is an `unsafe fn` and may store at any coordinate.
     pub unowned_stores: bool,
     /// True when the instance is for the host device alone, so that its tiles need not fit a GPU's registers.
@@ -105,6 +109,23 @@ impl Kernel {
     pub fn new_value(&mut self, ty: Type) -> ValueId {
         self.values.push(ty);
         ValueId(self.values.len() as u32 - 1)
+    }
+
+    /// A shared tile or vector, or `None` for bad indices.
+    pub fn shared(&self, id: SharedId) -> Option<&Shared> {
+        self.shared.get(id.0 as usize)
+    }
+
+    /// Bytes of shared memory of a work-group.
+    pub fn shared_bytes(&self) -> u64 {
+        self.shared.iter().map(|s| s.ty.bytes()).sum()
+    }
+
+    /// True when sub-groups of a work-group wait for each other.
+    pub fn waits(&self) -> bool {
+        let mut waits = false;
+        self.body.walk(&mut |op| waits |= matches!(op.kind, OpKind::Group(GroupOp::Barrier(_))));
+        waits
     }
 
     /// The element type and access of a global parameter, or `None` for scalars and bad indices.
@@ -369,6 +390,8 @@ pub enum OpKind {
         /// What the others become, `f32`.
         fill: ValueId,
     },
+    /// Touches shared memory, or is executed by a whole work-group together.
+    Group(GroupOp),
     /// The transpose of a tile, in the role `Row`.
     Transpose {
         /// The tile.
@@ -488,6 +511,7 @@ impl OpKind {
             OpKind::KeepFirst { along: Along::Rows, .. } => "keep_rows",
             OpKind::Triangle { lower: true, .. } => "tril",
             OpKind::Triangle { lower: false, .. } => "triu",
+            OpKind::Group(op) => op.name(),
             OpKind::Transpose { .. } => "transpose",
             OpKind::SubTile { .. } => "sub_tile",
             OpKind::SetSubTile { .. } => "set_sub_tile",
@@ -531,6 +555,7 @@ impl OpKind {
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
+            | OpKind::Group(_)
             | OpKind::Transpose { .. }
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }
@@ -570,6 +595,7 @@ impl OpKind {
             OpKind::Triangle { tile, row_start, col_start, fill, .. } => {
                 vec![*tile, *row_start, *col_start, *fill]
             }
+            OpKind::Group(op) => op.operands(),
             OpKind::For { lo, hi, inits, .. } => {
                 let mut all = vec![*lo, *hi];
                 all.extend(inits);
@@ -588,6 +614,7 @@ impl OpKind {
                 | OpKind::StoreTranspose { .. }
                 | OpKind::AtomicAdd { .. }
                 | OpKind::Prefetch { .. }
+                | OpKind::Group(_)
                 | OpKind::For { .. }
                 | OpKind::If { .. }
         )

@@ -180,6 +180,9 @@ pub const REGISTER_BYTES: u64 = 256 * 64;
 /// (xe_facts 6 and 8).
 pub const MAX_SUBGROUPS: u32 = 32;
 
+/// Bytes of shared memory of one work-group on every device (xe_facts 8: 128 KiB, 384 KiB on cri).
+pub const SHARED_BYTES: u64 = 128 * 1024;
+
 /// Bytes of the widest block row, and of a cache line (xe_facts 1.1).
 pub const BLOCK_ROW_BYTES: u32 = 64;
 

@@ -14,6 +14,8 @@
 //! | *lane* | one of the 16 (on Xe) elements of a register; never visible in kernel text |
 //! | *sub-group* | the lanes that execute one kernel body together |
 //! | *work-group* | a grid of sub-groups (rows, cols) scheduled together |
+//! | *shared memory* | memory of one work-group (SLM on Intel GPUs): `st`, `sv` |
+//! | *barrier* | where the sub-groups of a work-group wait for each other |
 //! | *pitch* | elements from one row of a global to the next |
 //! | *plane* | one (batch, depth) matrix of a global |
 //! | *edge* | the last row or column of a plane |
@@ -21,7 +23,8 @@
 //! # Semantics
 //!
 //! - A scalar value is *uniform*: all lanes of the sub-group hold the same value. Branch conditions and
-//!   coordinates are scalars, so control flow is uniform by construction.
+//!   coordinates are scalars, so control flow is uniform by construction. Between the sub-groups of a work-group a scalar
+//!   may vary: see [`uniform`], whose rule keeps barriers where every sub-group reaches them.
 //! - Coordinates are in tiles and are multiplied by the tile size in 64 bits. Elements of a load outside the
 //!   plane are 0; elements of a store outside are dropped.
 //! - Scalar arithmetic is total: see [`scalar`].
@@ -42,4 +45,6 @@ pub mod ops;
 mod print;
 pub mod scalar;
 pub mod types;
+pub mod uniform;
 pub mod verify;
+mod workgroup;

@@ -4,6 +4,7 @@
 //! rule about its own operands and results holds, and then says which devices have what it needs.
 //! *Not here*: rules about where an op stands (`verify`).
 
+pub mod group;
 pub mod layout;
 pub mod list;
 pub mod map;
@@ -54,6 +55,7 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Triangle { .. } => map::check(kernel, op),
         OpKind::Reduce { .. } => reduce::check(kernel, op),
         OpKind::Selection(what) => selection::check(kernel, op, what),
+        OpKind::Group(what) => group::check(kernel, op, what),
         OpKind::Transpose { .. } | OpKind::SubTile { .. } | OpKind::SetSubTile { .. } => {
             layout::check(kernel, op)
         }

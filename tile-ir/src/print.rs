@@ -3,7 +3,9 @@
 //! *Guarantees*: equal kernels print equally, and value names in the text are the [`ValueId`]s of the kernel.
 //! Spans are left out. *Not here*: reading the text back.
 
-use crate::ir::{Coord, Exit, Kernel, Op, OpKind, Order, ParamKind, Region, Unit, ValueId};
+use crate::ir::{
+    Coord, Exit, GroupOp, Kernel, Op, OpKind, Order, ParamKind, Region, SharedAt, Unit, ValueId,
+};
 use core::fmt::{self, Write};
 
 impl fmt::Display for Kernel {
@@ -30,6 +32,9 @@ impl fmt::Display for Kernel {
                     writeln!(f, "  param @{i} {}: {ty} = {value}", param.name)?
                 }
             }
+        }
+        for (i, shared) in self.shared.iter().enumerate() {
+            writeln!(f, "  shared ${i} {}: {}", shared.name, shared.ty)?;
         }
         f.write_str("{\n")?;
         print_region(self, &self.body, 1, f)?;
@@ -76,6 +81,18 @@ fn print_region(kernel: &Kernel, region: &Region, depth: usize, f: &mut fmt::For
         Exit::Continue(values) => writeln!(f, "{indent}continue {}", list(values)),
         Exit::Yield(values) if values.is_empty() => Ok(()),
         Exit::Yield(values) => writeln!(f, "{indent}yield {}", list(values)),
+    }
+}
+
+fn print_group(op: &GroupOp, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(op.name())?;
+    let place = |at: &SharedAt| list(&at.values().collect::<Vec<_>>());
+    match op {
+        GroupOp::Load { shared, at, .. } => write!(f, " {shared} [{}]", place(at)),
+        GroupOp::Store { shared, value, at } => write!(f, " {shared} {value} [{}]", place(at)),
+        GroupOp::LoadCoop { shared, global, at } => write!(f, " {shared} {global} {}", coord(at)),
+        GroupOp::StoreCoop { global, shared, at } => write!(f, " {global} {shared} {}", coord(at)),
+        GroupOp::Barrier(_) => Ok(()),
     }
 }
 
@@ -137,6 +154,7 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         OpKind::LoadVector { global, at } | OpKind::LoadScalar { global, at } => {
             write!(f, "{} {global} {}", op.kind.name(), coord(at))?;
         }
+        OpKind::Group(what) => print_group(what, f)?,
         OpKind::If { cond, then, otherwise } => {
             writeln!(f, "if {cond} {{")?;
             print_region(kernel, then, depth + 1, f)?;

@@ -8,10 +8,13 @@
 //! reported, not only the first. *Not checked*: whether Intel's compiler spills (`cargo tile verify` asks it).
 
 use crate::error::{Code, Diagnostic, Span};
-use crate::ir::{Access, Coord, Exit, Kernel, Op, OpKind, ParamId, ParamKind, Region, ValueId};
+use crate::ir::{
+    Access, Coord, Exit, GroupOp, Kernel, Op, OpKind, ParamId, ParamKind, Region, SharedId, ValueId,
+};
 use crate::legal::{Device, MAX_SUBGROUPS, REGISTER_BYTES};
 use crate::ops;
 use crate::types::{ScalarType, Type};
+use crate::{uniform, workgroup};
 
 /// What the verifier learnt about a kernel on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +79,11 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
     }
     let devices = if kernel.host_only { vec![] } else { v.devices.clone() };
     let mut out = v.out;
+    if !out.is_empty() {
+        return Err(out);
+    }
+    out.extend(workgroup::check(&kernel));
+    out.extend(uniform::check(&kernel));
     if !out.is_empty() {
         return Err(out);
     }
@@ -340,6 +348,10 @@ impl<'a> Verifier<'a> {
                     }
                 }
             }
+            OpKind::Group(what) => {
+                self.check_rule(op);
+                self.check_group(op, what);
+            }
             OpKind::Const(_)
             | OpKind::Binary { .. }
             | OpKind::Unary { .. }
@@ -379,6 +391,50 @@ impl<'a> Verifier<'a> {
         self.loops.push(carried.to_vec());
         self.check_region(body, depth + 1, carried);
         self.loops.pop();
+    }
+
+    /// Cooperative copies read inputs and store to what the work-group owns.
+    fn check_group(&mut self, op: &Op, what: &GroupOp) {
+        match what {
+            GroupOp::LoadCoop { global, .. } => {
+                let output = matches!(self.kernel.global(*global), Some((_, Access::Out)));
+                if output && !self.kernel.unowned_stores {
+                    self.report(
+                        Code::LoadFromOutput,
+                        op.span,
+                        "an output is read only as the tile this sub-group owns; another sub-group may be writing these \
+                         elements",
+                        "pass the tensor as an input as well",
+                    );
+                }
+            }
+            GroupOp::StoreCoop { global, shared, at } => self.check_store_coop(op, *global, *shared, at),
+            GroupOp::Load { .. } | GroupOp::Store { .. } | GroupOp::Barrier(_) => {}
+        }
+    }
+
+    fn check_store_coop(&mut self, op: &Op, global: ParamId, shared: SharedId, at: &Coord) {
+        let Some(shared) = self.kernel.shared(shared) else { return };
+        if !matches!(self.kernel.global(global), Some((_, Access::Out))) {
+            self.report(
+                Code::Arguments,
+                op.span,
+                "`store_coop` writes to an output; this parameter is an input",
+                "make the parameter `&mut gl<T>`",
+            );
+            return;
+        }
+        let ((rows, cols), (down, across)) = (shared.ty.shape(), self.kernel.subgroups);
+        let whole = rows.is_multiple_of(down) && cols.is_multiple_of(across);
+        if !whole || !self.is_owned(at, (rows / down, cols / across)) {
+            let message = format!(
+                "`store_coop` stores a shared tile of {down} x {across} owned tiles, one per sub-group of the work-group; here \
+                 `{}` is `{}`",
+                shared.name, shared.ty
+            );
+            let help = "make it an `st` with the rows and columns of `own_tile` times the grid of sub-groups";
+            self.report(Code::UnownedStore, op.span, message, help);
+        }
     }
 
     /// Reads of single elements and vectors have no owned form, so they do not read outputs.
@@ -566,6 +622,7 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
             | OpKind::LoadVector { .. }
+            | OpKind::Group(_)
             | OpKind::Transpose { .. }
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }

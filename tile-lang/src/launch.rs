@@ -12,6 +12,7 @@ use tile_ir::types::{DType, ScalarType};
 
 use crate::element::AnyElement;
 use crate::global::{View, ViewMut};
+use crate::group::Context;
 
 /// The place of one sub-group in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,7 +134,7 @@ impl Arg {
 }
 
 /// The entry of a kernel instance on the host: one call runs one sub-group.
-pub type HostFn = fn(&Cx, &Args<'_>);
+pub type HostFn = fn(&Context<'_>, &Args<'_>);
 
 /// The arguments of a launch as one sub-group sees them.
 ///

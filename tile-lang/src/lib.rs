@@ -31,7 +31,8 @@
 //! *Guarantees*: results do not depend on the CPU's SIMD level; no safe code reaches memory outside a tensor.
 //! *Not here*: launching (`tile-runtime`), compiling a kernel (`tile-macros`), lowering (`tile-spirv`).
 //!
-//! Where things are: [`tile`] and [`role`] say what a tile is, [`vector`] what a vector is, [`global`] what a tensor is, [`place`] who works
+//! Where things are: [`tile`] and [`role`] say what a tile is, [`vector`] what a vector is, [`shared`] and [`group`] what a
+//! work-group shares, [`global`] what a tensor is, [`place`] who works
 //! where, [`ops`] what can be done, [`scalar`] what scalar arithmetic means, [`launch`] what the runtime passes,
 //! [`simd`] how the host does it. Unsafe code is confined to `simd`, and to `global` and `launch`, which make up
 //! the view module.
@@ -40,6 +41,7 @@
 
 mod element;
 pub mod global;
+pub mod group;
 pub mod launch;
 pub mod operand;
 pub mod ops;
@@ -47,6 +49,7 @@ pub mod place;
 pub mod prelude;
 pub mod role;
 pub mod scalar;
+pub mod shared;
 pub mod simd;
 pub mod tile;
 pub mod vector;

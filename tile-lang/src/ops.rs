@@ -9,6 +9,7 @@ pub mod mma;
 pub mod place;
 pub mod reduce;
 pub mod selection;
+pub mod shared;
 pub mod source;
 pub mod vector;
 

@@ -104,6 +104,16 @@ impl<const M: usize, const N: usize> Own<M, N> {
         self.col
     }
 
+    /// The row of the work-group, in blocks of the tiles that its sub-groups own: the same in all of them.
+    pub fn group_row(self) -> u32 {
+        self.row / self.cx.subgroups.0.max(1)
+    }
+
+    /// The column of the work-group, in blocks of the tiles that its sub-groups own.
+    pub fn group_col(self) -> u32 {
+        self.col / self.cx.subgroups.1.max(1)
+    }
+
     /// Tells whether the tile lies wholly outside the output, as at the lower and right rim of a grid of
     /// work-groups. Storing there is harmless; returning early saves the work.
     pub fn outside(self) -> bool {

@@ -194,6 +194,38 @@ impl Convertible for Acc {}
 pub trait Scalable: Element {}
 impl Scalable for f32 {}
 
+/// Roles that `load_shared` makes of element type `T`.
+#[diagnostic::on_unimplemented(
+    message = "`load_shared` makes `Row` tiles, and `Acc` tiles of f32 and i32, but here a `{Self}` tile of `{T}` is asked for",
+    label = "`load_shared` does not make this tile",
+    note = "a `Vnni` tile comes from `load_transform_shared`, a `VnniT` tile from `load_transpose_shared`"
+)]
+pub trait SharedLoaded<T>: Role {}
+impl<T: AnyElement> SharedLoaded<T> for Row {}
+impl SharedLoaded<f32> for Acc {}
+impl SharedLoaded<i32> for Acc {}
+
+/// Roles that `load_transpose_shared` makes of element type `T`.
+#[diagnostic::on_unimplemented(
+    message = "`load_transpose_shared` makes `Row` tiles, and `VnniT` tiles of 16-bit types, but here a `{Self}` tile of `{T}` is asked for",
+    label = "`load_transpose_shared` does not make this tile",
+    note = "write `rt<T, M, N>` or `rt<T, K, N, VnniT>`"
+)]
+pub trait SharedTransposed<T>: Role {}
+impl<T: AnyElement> SharedTransposed<T> for Row {}
+impl<T: MmaInput> SharedTransposed<T> for VnniT {}
+
+/// Roles that `store_shared` writes as element type `T`.
+#[diagnostic::on_unimplemented(
+    message = "`store_shared` writes `Row` tiles, and `Acc` tiles of f32 and i32, but this one is a `{Self}` tile of `{T}`",
+    label = "this tile cannot be stored",
+    note = "store the tile before it is packed, and load it with `load_transform_shared`"
+)]
+pub trait SharedStored<T>: Role {}
+impl<T: AnyElement> SharedStored<T> for Row {}
+impl SharedStored<f32> for Acc {}
+impl SharedStored<i32> for Acc {}
+
 /// Roles that `store` writes as element type `T`.
 #[diagnostic::on_unimplemented(
     message = "`store` writes `Row` tiles, and `Acc` tiles of f32 and i32, but this one is a `{Self}` tile of `{T}`",

@@ -185,3 +185,14 @@ pub trait StoredIn<T>: AnyElement {}
 impl<T: AnyElement> StoredIn<T> for T {}
 #[diagnostic::do_not_recommend]
 impl<T: AnyElement> StoredIn<Unknown> for T {}
+
+/// A tile or vector stored to shared memory has its element type.
+#[diagnostic::on_unimplemented(
+    message = "shared memory of `{T}` stores elements of `{T}`, but this one has elements of `{Self}`",
+    label = "the element type differs from that of the shared memory",
+    note = "convert it first: `.to::<{T}>()`"
+)]
+pub trait StoredShared<T>: AnyElement {}
+impl<T: AnyElement> StoredShared<T> for T {}
+#[diagnostic::do_not_recommend]
+impl<T: AnyElement> StoredShared<Unknown> for T {}

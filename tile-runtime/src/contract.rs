@@ -72,6 +72,8 @@ pub struct InstanceInfo {
     pub live_tile_bytes: usize,
     /// Sum over all tile values of their host storage in bytes; sizes the stacks of the host device.
     pub host_tile_bytes: usize,
+    /// What the sub-groups of a work-group do together.
+    pub group: GroupInfo,
     /// The executable host body: the program of one sub-group.
     pub run: HostFn,
 }
@@ -163,6 +165,20 @@ pub struct GridInfo {
     pub tile: (u32, u32),
 }
 
+/// What the sub-groups of a work-group do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// They wait for each other at barriers.
+    pub waits: bool,
+    /// Bytes of the shared memory of a work-group, as a device has it.
+    pub shared_bytes: usize,
+}
+
+impl GroupInfo {
+    /// Nothing: each sub-group works alone.
+    pub const NONE: GroupInfo = GroupInfo { waits: false, shared_bytes: 0 };
+}
+
 /// One compiled device module of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleInfo {
@@ -213,6 +229,7 @@ mod tests {
         }],
         live_tile_bytes: 0,
         host_tile_bytes: 0,
+        group: GroupInfo::NONE,
         run: |_, _| (),
     };
     static KERNEL: KernelInfo = KernelInfo {

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::contract::ParamKind;
 use crate::tensor::{Axis, Shape};
 use crate::xe_surface::Broken;
+use tile_lang::group::Stop;
 
 /// A tensor or view that cannot be made, or an access outside of one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -296,6 +297,45 @@ pub enum LaunchError {
         group: u64,
         /// The panic's message.
         message: String,
+    },
+    /// Free memory, or use smaller tiles: each sub-group of a work-group that waits at barriers has a stack of its own.
+    #[error("{kernel}{instance}: cannot make {stacks} stacks of {stack_bytes} bytes, one per sub-group")]
+    Stacks {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// Stacks wanted by one thread.
+        stacks: usize,
+        /// Bytes of each.
+        stack_bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Repair the kernel: every sub-group of a work-group must come to its barriers. Other work-groups may have run;
+    /// outputs hold unspecified elements.
+    #[error(
+        "{kernel}{instance}: every sub-group of a work-group comes to the same barrier; in work-group {group} {waiting} of {subgroups} \
+         sub-groups wait at {at} (the first is sub-group {first}), {ended} have ended and {} wait elsewhere",
+        subgroups - waiting - ended
+    )]
+    Barrier {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The work-group.
+        group: u64,
+        /// Its sub-groups.
+        subgroups: u32,
+        /// The first sub-group that waits.
+        first: u32,
+        /// Where it waits.
+        at: Stop,
+        /// Sub-groups that wait there.
+        waiting: u32,
+        /// Sub-groups that have ended.
+        ended: u32,
     },
     /// Use a smaller tensor: no copy makes it fit the hardware.
     #[error("{kernel}{instance}: `{parameter}` does not fit a 2-D block surface: {broken}")]

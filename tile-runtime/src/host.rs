@@ -1,4 +1,5 @@
-//! Owns the host device: work-groups over the threads of a pool, sub-groups of a work-group one after another.
+//! Owns the host device: work-groups over the threads of a pool, sub-groups of a work-group one after another, or in turns
+//! if they wait for each other (`turns`).
 //!
 //! *Assumes*: a [`Plan`], so every argument was checked. *Guarantees*: each sub-group of the grid runs exactly
 //! once, or the launch is an error; a panic in a body ends the launch, not the pool; nothing is allocated per
@@ -25,13 +26,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use corosensei::stack::DefaultStack;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use tile_lang::group::{Context, Turns, WorkGroup};
 use tile_lang::launch::{Arg, Args, Cx, MAX_ARGS, RawGlobal};
 
 use crate::contract::InstanceInfo;
 use crate::error::LaunchError;
 use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
 use crate::launch::{LaunchOptions, Ran, Report};
+use crate::turns::{Broken, Stacks, run_group};
 
 /// Stack for everything but tiles.
 const BASE_STACK_BYTES: usize = 2 << 20;
@@ -52,6 +56,8 @@ struct Inner {
     threads: usize,
     /// Pools by the stack size of their threads.
     pools: Mutex<BTreeMap<usize, Arc<ThreadPool>>>,
+    /// Stacks for the sub-groups of kernels that wait at barriers.
+    stacks: Stacks,
 }
 
 impl HostDevice {
@@ -63,7 +69,7 @@ impl HostDevice {
     }
 
     pub(crate) fn with_threads(threads: NonZeroUsize) -> HostDevice {
-        let inner = Inner { threads: threads.get(), pools: Mutex::default() };
+        let inner = Inner { threads: threads.get(), pools: Mutex::default(), stacks: Stacks::default() };
         HostDevice { inner: Arc::new(inner) }
     }
 
@@ -94,6 +100,7 @@ impl HostDevice {
                 args: &args,
                 options,
                 run_length: run_length(plan.groups, threads),
+                stacks: &self.inner.stacks,
                 next: AtomicU64::new(0),
                 done: AtomicU64::new(0),
                 told: AtomicU64::new(0),
@@ -193,20 +200,59 @@ struct Work<'a> {
     args: &'a [Arg],
     options: &'a LaunchOptions<'a>,
     run_length: u64,
+    /// Stacks for sub-groups that wait.
+    stacks: &'a Stacks,
     /// First work-group that nobody took.
     next: AtomicU64,
     /// Work-groups finished.
     done: AtomicU64,
     /// Hundredths of the work that progress was told of.
     told: AtomicU64,
-    /// The first panic: work-group and message.
-    failure: Mutex<Option<(u64, String)>>,
+    /// The first failure.
+    failure: Mutex<Option<LaunchError>>,
 }
 
 impl Work<'_> {
     /// Takes runs of work-groups until none is left or one panicked.
     fn take_runs(&self) {
-        let groups = self.groups;
+        let (groups, shared) = (self.groups, WorkGroup::default());
+        let mut stacks = Vec::new();
+        if self.instance.group.waits {
+            match self.take_stacks() {
+                Ok(taken) => stacks = taken,
+                Err(error) => return self.fail(error),
+            }
+        }
+        self.take_runs_with(groups, &shared, &mut stacks);
+        self.stacks.give_back(self.stack_bytes(), stacks);
+    }
+
+    /// The stack of one sub-group of a kernel that waits.
+    fn stack_bytes(&self) -> usize {
+        // `HostDevice::pool` refused tiles that fit no stack.
+        stack_bytes(self.instance.host_tile_bytes).unwrap_or(LARGEST_STACK_BYTES)
+    }
+
+    fn take_stacks(&self) -> Result<Vec<DefaultStack>, LaunchError> {
+        let InstanceInfo { kernel, name: instance, subgroups, .. } = *self.instance;
+        let (stacks, stack_bytes) = (subgroups.0 as usize * subgroups.1 as usize, self.stack_bytes());
+        self.stacks.take(stacks, stack_bytes).map_err(|source| LaunchError::Stacks {
+            kernel,
+            instance,
+            stacks,
+            stack_bytes,
+            source,
+        })
+    }
+
+    /// Ends the launch with an error; the first one counts.
+    fn fail(&self, error: LaunchError) {
+        self.next.store(self.groups, Ordering::Relaxed);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+    }
+
+    fn take_runs_with(&self, groups: u64, shared: &WorkGroup, stacks: &mut Vec<DefaultStack>) {
         loop {
             // Cannot wrap: an output has at least as many elements as there are work-groups, so there are
             // fewer than 2^63, and each thread adds one more run at most.
@@ -219,30 +265,55 @@ impl Work<'_> {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 for group in first..last {
                     at.set(group);
-                    self.run_group(group);
+                    self.run_group(group, shared, stacks)?;
                 }
                 self.tell(last - first);
+                Ok(())
             }));
-            if let Err(payload) = outcome {
-                self.next.store(groups, Ordering::Relaxed);
-                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-                failure.get_or_insert((at.get(), message(payload.as_ref())));
-                return;
+            match outcome.unwrap_or_else(|payload| Err(Broken::Panic(payload))) {
+                Ok(()) => {}
+                Err(broken) => return self.fail(self.error(at.get(), broken)),
+            }
+        }
+    }
+
+    fn error(&self, group: u64, broken: Broken) -> LaunchError {
+        let InstanceInfo { kernel, name: instance, subgroups, .. } = *self.instance;
+        match broken {
+            Broken::Panic(payload) => {
+                LaunchError::Panicked { kernel, instance, group, message: message(payload.as_ref()) }
+            }
+            Broken::Apart { first, at, waiting, ended } => {
+                let subgroups = subgroups.0 * subgroups.1;
+                LaunchError::Barrier { kernel, instance, group, subgroups, first, at, waiting, ended }
             }
         }
     }
 
     /// Runs every sub-group of a work-group.
-    fn run_group(&self, group: u64) {
+    fn run_group(
+        &self,
+        group: u64,
+        shared: &WorkGroup,
+        stacks: &mut Vec<DefaultStack>,
+    ) -> Result<(), Broken> {
         let Work { instance, grid, planes, .. } = *self;
         let subgroups = instance.subgroups;
-        for subgroup in 0..subgroups.0 * subgroups.1 {
+        let run = |subgroup: u32, turns: Option<&dyn Turns>| {
             let cx = Cx { group, grid, planes, subgroup, subgroups };
-            // SAFETY: `take_runs` hands out each work-group once, this loop visits each sub-group once, and
-            // grid, planes and sub-groups are the plan's everywhere.
+            // SAFETY: `take_runs` hands out each work-group once, and both ways below visit each sub-group once; grid,
+            // planes and sub-groups are the plan's everywhere.
             let args = unsafe { Args::new(&cx, self.args) };
-            (instance.run)(&cx, &args);
+            (instance.run)(&Context::new(cx, shared, turns), &args);
+        };
+        if instance.group.shared_bytes > 0 {
+            shared.begin();
         }
+        if instance.group.waits {
+            return run_group(stacks, &|subgroup, turns| run(subgroup, Some(turns)));
+        }
+        (0..subgroups.0 * subgroups.1).for_each(|subgroup| run(subgroup, None));
+        Ok(())
     }
 
     /// Tells progress of finished work-groups, at most a hundred times per launch.
@@ -258,11 +329,7 @@ impl Work<'_> {
 
     fn outcome(self) -> Result<(), LaunchError> {
         let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (kernel, instance) = (self.instance.kernel, self.instance.name);
-        match failure {
-            None => Ok(()),
-            Some((group, message)) => Err(LaunchError::Panicked { kernel, instance, group, message }),
-        }
+        failure.map_or(Ok(()), Err)
     }
 }
 

@@ -18,10 +18,12 @@ pub mod opencl;
 #[cfg(feature = "sim")]
 mod sim;
 pub mod tensor;
+mod turns;
 pub mod xe_surface;
 
 pub use contract::{
-    DType, Generic, GridInfo, InstanceInfo, KernelInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType,
+    DType, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, ModuleInfo, ParamInfo, ParamKind,
+    ScalarType,
 };
 pub use device::{Device, Why};
 pub use error::{DeviceError, LaunchError, TensorError};

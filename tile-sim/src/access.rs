@@ -12,6 +12,7 @@ use crate::lanes::{LANES, Lanes, POISON, Row, lanes_of};
 use crate::memory::Memory;
 use crate::module::Code;
 use crate::run::Options;
+use crate::shared::SharedMemory;
 use crate::types::Layout;
 use crate::{alu, convert};
 
@@ -92,7 +93,7 @@ pub(crate) struct Env<'a> {
     pub(crate) code: &'a Code,
     pub(crate) options: &'a Options,
     pub(crate) memory: &'a mut Memory,
-    pub(crate) shared: &'a mut Vec<u8>,
+    pub(crate) shared: &'a mut SharedMemory,
     pub(crate) private: &'a mut Columns,
     pub(crate) inputs: &'a Columns,
     pub(crate) tally: &'a mut Tally,
@@ -149,7 +150,10 @@ impl Env<'_> {
     /// Reads up to 8 bytes of memory that all lanes share (global, work-group, constant).
     pub(crate) fn read_shared(&mut self, address: u64, size: u64) -> Result<u64, Fault> {
         let bytes = match space(address) {
-            SPACE_SHARED => slice(self.shared, "work-group", address - space_base(SPACE_SHARED), size)?,
+            SPACE_SHARED => {
+                self.tally.bytes_shared_loaded += size;
+                self.shared.read(self.subgroup, address - space_base(SPACE_SHARED), size)?
+            }
             SPACE_CONSTANT => {
                 slice(&self.code.constant_bytes, "constant", address - space_base(SPACE_CONSTANT), size)?
             }
@@ -168,9 +172,9 @@ impl Env<'_> {
     pub(crate) fn write_shared(&mut self, address: u64, size: u64, value: u64) -> Result<(), Fault> {
         let bytes = match space(address) {
             SPACE_SHARED => {
+                self.tally.bytes_shared_stored += size;
                 let offset = address - space_base(SPACE_SHARED);
-                slice(self.shared, "work-group", offset, size)?;
-                &mut self.shared[offset as usize..(offset + size) as usize]
+                return self.shared.write(self.subgroup, offset, &value.to_le_bytes()[..size as usize]);
             }
             SPACE_CONSTANT => {
                 return Err(broken(Rule::ReadOnly, format!("address {address:#x} is constant memory")));
@@ -361,6 +365,13 @@ pub(crate) fn poison(env: &mut Env<'_>, offset: u32, size: u32) {
 
 /// Atomics: active lanes take turns, lowest first.
 pub(crate) fn atomic(lanes: &mut Lanes, env: &mut Env<'_>, atomic: &Atomic) -> Result<(), Fault> {
+    env.shared.atomic = true;
+    let done = take_turns(lanes, env, atomic);
+    env.shared.atomic = false;
+    done
+}
+
+fn take_turns(lanes: &mut Lanes, env: &mut Env<'_>, atomic: &Atomic) -> Result<(), Fault> {
     let bits = atomic.bits;
     let size = u64::from(bits / 8);
     let addresses = lanes.scalar(atomic.ptr, 64)?;

@@ -39,6 +39,12 @@ pub struct Tally {
     pub bytes_scattered: u64,
     /// Bytes that sub-group block prefetches fetched.
     pub bytes_prefetched_linear: u64,
+    /// Bytes of work-group memory that were read.
+    pub bytes_shared_loaded: u64,
+    /// Bytes of work-group memory that were written.
+    pub bytes_shared_stored: u64,
+    /// Work-group barriers, each pair of halves counted once, per sub-group.
+    pub barriers: u64,
 }
 
 /// Everything a run counted.
@@ -231,5 +237,8 @@ impl Tally {
         self.bytes_gathered += other.bytes_gathered;
         self.bytes_scattered += other.bytes_scattered;
         self.bytes_prefetched_linear += other.bytes_prefetched_linear;
+        self.bytes_shared_loaded += other.bytes_shared_loaded;
+        self.bytes_shared_stored += other.bytes_shared_stored;
+        self.barriers += other.barriers;
     }
 }

@@ -63,6 +63,10 @@ pub enum Rule {
     Unreachable,
     /// A work-group barrier is reached by every invocation of the work-group.
     Barrier,
+    /// Bytes of work-group memory are stored before they are read.
+    Uninitialised,
+    /// A barrier lies between two sub-groups' accesses to one byte of work-group memory.
+    Race,
 }
 
 impl fmt::Display for Rule {
@@ -103,6 +107,10 @@ impl fmt::Display for Rule {
             Rule::Capability => "the module declares the capability of everything it uses",
             Rule::Extension => "the module declares the extension of every extension instruction",
             Rule::Unreachable => "OpUnreachable is never executed",
+            Rule::Uninitialised => "work-group memory is stored before it is read",
+            Rule::Race => {
+                "a barrier lies between two sub-groups' accesses to one byte of work-group memory, unless both read"
+            }
             Rule::Barrier => "a work-group barrier is reached by every invocation of the work-group",
         })
     }

@@ -286,7 +286,7 @@ impl<'a> Decoder<'a> {
             if terminates != last {
                 return Err(fail(malformed("a block ends with a branch, a return or OpUnreachable")));
             }
-            if matches!(decoded, Inst::Barrier { workgroup: true }) {
+            if matches!(decoded, Inst::Barrier { workgroup: true } | Inst::Arrive | Inst::Wait) {
                 self.out.barrier = true;
             }
             self.out.insts.push(decoded);

@@ -192,6 +192,10 @@ pub(crate) enum Inst {
     },
     Dpas(Box<Dpas>),
     Group(Box<GroupOp>),
+    /// The first half of a work-group barrier.
+    Arrive,
+    /// The second half of a work-group barrier.
+    Wait,
     /// A barrier of the work-group; a sub-group barrier only checks convergence.
     Barrier {
         workgroup: bool,

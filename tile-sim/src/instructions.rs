@@ -94,6 +94,14 @@ pub(crate) fn decode(d: &mut Decoder<'_>, inst: &Instruction) -> Result<Inst, Fa
             let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             Ok(Inst::BlockPrefetch { ptr, bytes })
         }
+        Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => {
+            const WORKGROUP: u64 = 2;
+            match d.context.integer(operand_id(inst, 0)?)? {
+                WORKGROUP if op == Op::ControlBarrierArriveINTEL => Ok(Inst::Arrive),
+                WORKGROUP => Ok(Inst::Wait),
+                other => Err(unsupported(format!("a split barrier of scope {other}"))),
+            }
+        }
         Op::ControlBarrier => {
             const WORKGROUP: u64 = 2;
             const SUBGROUP: u64 = 3;

@@ -28,8 +28,8 @@
 //!
 //! *Assumes*: nothing about who made the words; this crate must not depend on the compiler it judges.
 //! *Guarantees*: no input makes it panic; a run ends (step limit); results and counters are deterministic.
-//! *Not here*: timing. Counters are counts, not cycles. Races between sub-groups are not detected:
-//! sub-groups of a work-group run one after another between barriers.
+//! *Not here*: timing. Counters are counts, not cycles. Races on work-group memory are detected, races on global memory
+//! are not: sub-groups of a work-group run one after another between barriers.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -53,6 +53,7 @@ mod opencl_std;
 mod requirements;
 mod run;
 mod shapes;
+mod shared;
 mod subgroup;
 mod types;
 mod wide;

@@ -83,6 +83,8 @@ pub(crate) struct Code {
     pub(crate) private_vars: Vec<PrivateVar>,
     pub(crate) constant_bytes: Vec<u8>,
     pub(crate) shared_bytes: u32,
+    /// Offset and size of every work-group variable.
+    pub(crate) shared_vars: Vec<(u64, u64)>,
     pub(crate) layouts: Vec<Layout>,
     /// Names of instructions, by the index used in blocks and sites.
     pub(crate) names: Vec<String>,
@@ -376,6 +378,7 @@ fn global_variable(context: &mut Context, inst: &dr::Instruction) -> Result<(), 
                 .ok()
                 .filter(|total| *total <= 1 << 20)
                 .ok_or_else(|| unsupported("more than 1 MiB of work-group variables"))?;
+            context.code.shared_vars.push((at, size));
             space_base(SPACE_SHARED) + at
         }
         StorageClass::UniformConstant => {

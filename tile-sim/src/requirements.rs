@@ -57,6 +57,7 @@ fn extension(op: Op) -> Option<&'static [&'static str]> {
         | Op::SubgroupShuffleXorINTEL
         | Op::SubgroupShuffleUpINTEL
         | Op::SubgroupShuffleDownINTEL => &["SPV_INTEL_subgroups"],
+        Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => &["SPV_INTEL_split_barrier"],
         Op::SubgroupBlockPrefetchINTEL => &["SPV_INTEL_subgroup_buffer_prefetch"],
         Op::AtomicFAddEXT => &["SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float16_add"],
         Op::AtomicFMinEXT | Op::AtomicFMaxEXT => &["SPV_EXT_shader_atomic_float_min_max"],

@@ -8,10 +8,11 @@
 use crate::access::{Env, SPACE_SHARED, space_base};
 use crate::counters::{Counters, SubgroupTally, Tally, Touches};
 use crate::error::{Cause, Place, Rule, SimError};
-use crate::lanes::{LANES, POISON};
+use crate::lanes::LANES;
 use crate::memory::Memory;
 use crate::module::{Code, Entry, Module, ParamKind};
 use crate::shapes::Hardware;
+use crate::shared::SharedMemory;
 use crate::subgroup::{Stop, Subgroup, resume};
 use rspirv::spirv::BuiltIn;
 
@@ -114,6 +115,7 @@ pub fn run_telling(
     let code = &module.code;
     let prepared = prepare(code, launch)
         .map_err(|detail| SimError::Launch { entry: launch.entry.to_string(), detail })?;
+    let shared = SharedMemory::new(prepared.shared_vars.clone(), prepared.shared_bytes);
     let mut state = State {
         code,
         options,
@@ -123,7 +125,7 @@ pub fn run_telling(
         steps_left: options.step_limit,
         touches: options.traffic.then(Touches::default),
         counters: Counters::default(),
-        shared: Vec::new(),
+        shared,
     };
     let mut pool = Vec::new();
     let [gx, gy, gz] = launch.groups;
@@ -146,6 +148,8 @@ struct Prepared<'a> {
     /// Row, bits and value of every parameter.
     params: Vec<(u32, u8, u64)>,
     shared_bytes: usize,
+    /// Offset and size of every piece of work-group memory.
+    shared_vars: Vec<(u64, u64)>,
 }
 
 fn prepare<'a>(code: &'a Code, launch: &Launch<'_>) -> Result<Prepared<'a>, String> {
@@ -169,6 +173,7 @@ fn prepare<'a>(code: &'a Code, launch: &Launch<'_>) -> Result<Prepared<'a>, Stri
         ));
     }
     let mut shared = u64::from(code.shared_bytes);
+    let mut shared_vars = code.shared_vars.clone();
     let mut params = Vec::new();
     for (i, (arg, kind)) in launch.args.iter().zip(&entry.params).enumerate() {
         let (bits, value) = match (arg, kind) {
@@ -180,6 +185,7 @@ fn prepare<'a>(code: &'a Code, launch: &Launch<'_>) -> Result<Prepared<'a>, Stri
             (Arg::Local(bytes), ParamKind::Shared) => {
                 let at = shared.next_multiple_of(128);
                 shared = at + u64::from(*bytes);
+                shared_vars.push((at, u64::from(*bytes)));
                 (64, space_base(SPACE_SHARED) + at)
             }
             (arg, kind) => return Err(format!("argument {i} is {arg:?}; the kernel takes {kind}")),
@@ -189,7 +195,7 @@ fn prepare<'a>(code: &'a Code, launch: &Launch<'_>) -> Result<Prepared<'a>, Stri
     if shared > MAX_SHARED {
         return Err(format!("{shared} bytes of work-group memory; at most {MAX_SHARED}"));
     }
-    Ok(Prepared { entry, params, shared_bytes: shared as usize })
+    Ok(Prepared { entry, params, shared_bytes: shared as usize, shared_vars })
 }
 
 struct State<'a> {
@@ -201,7 +207,7 @@ struct State<'a> {
     steps_left: u64,
     touches: Option<Touches>,
     counters: Counters,
-    shared: Vec<u8>,
+    shared: SharedMemory,
 }
 
 impl State<'_> {
@@ -213,8 +219,7 @@ impl State<'_> {
     ) -> Result<(), SimError> {
         let items: u32 = self.launch.local.iter().product();
         let count = items.div_ceil(LANES as u32);
-        self.shared.clear();
-        self.shared.extend(POISON.to_le_bytes().iter().cycle().take(self.prepared.shared_bytes));
+        self.shared.begin(count as usize);
         let barrier = self.code.functions[self.prepared.entry.function as usize].barrier;
         let states = if barrier { count as usize } else { 1 };
         while pool.len() < states {
@@ -258,7 +263,13 @@ impl State<'_> {
                 format!("waits at instruction {ip} of function {}", f.name)
             }
         };
-        let detail = format!("sub-group 0 {}, but sub-group {other} {}", say(stops[0]), say(stops[other]));
+        let waiting = stops.iter().filter(|stop| **stop != Stop::Done).count();
+        let detail = format!(
+            "{waiting} of {} sub-groups wait at a barrier, the others have ended: sub-group 0 {}, but sub-group {other} {}",
+            stops.len(),
+            say(stops[0]),
+            say(stops[other])
+        );
         Cause::Rule(Rule::Barrier, detail).at(Place {
             instruction: "OpControlBarrier".into(),
             function: String::new(),

@@ -160,7 +160,10 @@ fn phis(lanes: &mut Lanes, block: &Block, previous: &[u32; LANES]) -> Result<(),
 pub(crate) fn resume(sg_lanes: &mut Lanes, frames: &mut Frames, env: &mut Env<'_>) -> Result<Stop, SimError> {
     let code = env.code;
     loop {
-        let Some(frame) = frames.0.last_mut() else { return Ok(Stop::Done) };
+        let Some(frame) = frames.0.last_mut() else {
+            let here = Place { group: Some(env.group), subgroup: Some(env.subgroup), ..Place::default() };
+            return env.shared.end(env.subgroup).map(|()| Stop::Done).map_err(|fault| fault.at(here));
+        };
         let function = &code.functions[frame.function as usize];
         let outcome = step_block(sg_lanes, frame, function, env);
         let ip = frame.ip;
@@ -299,12 +302,30 @@ fn step_block<'f>(
                     ));
                 }
                 if *workgroup {
-                    return Ok(Flow::Barrier);
+                    env.shared.arrive(env.subgroup);
+                    return stop(env);
                 }
+            }
+            Inst::Arrive | Inst::Wait => {
+                if lanes.mask != lanes.live {
+                    let detail = format!("active lanes are {:#06x} of {:#06x}", lanes.mask, lanes.live);
+                    return Err(broken(Rule::Barrier, detail));
+                }
+                if matches!(inst, Inst::Wait) {
+                    return stop(env);
+                }
+                env.shared.arrive(env.subgroup);
             }
             other => execute(lanes, env, other)?,
         }
     }
+}
+
+/// Stops at a work-group barrier.
+fn stop<'f>(env: &mut Env<'_>) -> Result<Flow<'f>, Fault> {
+    env.tally.barriers += 1;
+    env.shared.wait(env.subgroup)?;
+    Ok(Flow::Barrier)
 }
 
 fn fresh_variables(lanes: &mut Lanes, function: &Function, env: &mut Env<'_>) -> Result<(), Fault> {
@@ -398,6 +419,8 @@ fn execute(lanes: &mut Lanes, env: &mut Env<'_>, inst: &Inst) -> Result<(), Faul
         }
         Inst::Group(op) => op.run(lanes)?,
         Inst::Barrier { .. }
+        | Inst::Arrive
+        | Inst::Wait
         | Inst::Call { .. }
         | Inst::Branch(_)
         | Inst::BranchIf { .. }

@@ -63,7 +63,7 @@ pub(crate) struct Surface {
 }
 
 impl Lowering<'_> {
-    /// Declares the kernel's parameters.
+    /// Declares the kernel's parameters and its shared memory.
     pub(crate) fn declare(&mut self) {
         for param in &self.kernel.params {
             let global = match param.kind {
@@ -75,6 +75,12 @@ impl Lowering<'_> {
                 }
             };
             self.globals.push(global);
+        }
+        for shared in &self.kernel.shared {
+            let (rows, cols) = shared.ty.shape();
+            let element = self.e.ty(Ty::Int(8 * shared.ty.dtype().size_bytes()));
+            let variable = self.e.shared(element, rows * cols);
+            self.shared.push(variable);
         }
     }
 

@@ -54,6 +54,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) facts: Facts<'a>,
     pub(crate) e: Emit,
     pub(crate) globals: Vec<Option<Global>>,
+    /// The variables of shared memory.
+    pub(crate) shared: Vec<Id>,
     /// Loads of the innermost loop whose edge the loop's split takes care of.
     pub(crate) split: Option<(Split, Edge)>,
     /// True once a scalar f32 division was emitted.
@@ -102,6 +104,7 @@ impl<'a> Lowering<'a> {
             facts: Facts::of(kernel),
             e: Emit::new(),
             globals: vec![],
+            shared: vec![],
             split: None,
             divides: false,
             values: vec![None; kernel.values.len()],
@@ -299,6 +302,7 @@ impl<'a> Lowering<'a> {
             OpKind::Triangle { tile, lower, row_start, col_start, fill } => {
                 self.lower_triangle(op, *tile, *lower, (*row_start, *col_start), *fill)?;
             }
+            OpKind::Group(what) => self.lower_group(op, what)?,
             OpKind::Transpose { tile } => self.lower_transpose(op, *tile)?,
             OpKind::SubTile { tile, at } => self.lower_sub_tile(op, *tile, *at)?,
             OpKind::SetSubTile { tile, part, at } => self.lower_set_sub_tile(op, *tile, *part, *at)?,

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use rspirv::spirv::{Capability, Op as Inst, Scope};
-use tile_ir::ir::{Coord, Kernel, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
+use tile_ir::ir::{Coord, GroupOp, Kernel, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
 use tile_ir::types::TileType;
 
 use crate::LowerError;
@@ -88,6 +88,12 @@ fn is_scalar(kind: &OpKind) -> bool {
     )
 }
 
+fn holds_barrier(region: &Region) -> bool {
+    let mut found = false;
+    region.walk(&mut |op| found |= matches!(op.kind, OpKind::Group(GroupOp::Barrier(_))));
+    found
+}
+
 impl<'a> Lowering<'a> {
     /// Counts the runs of an innermost loop whose loads certainly do not cross an untrusted edge.
     pub(crate) fn plan_split(
@@ -100,7 +106,8 @@ impl<'a> Lowering<'a> {
     ) -> Result<Option<Split>, LowerError> {
         let Body { loads, moving, innermost } = Body::of(self.kernel, body);
         let Some(&counter) = body.args.first() else { return Ok(None) };
-        if !innermost || loads.is_empty() {
+        // Sub-groups may cross an edge in different runs, and a barrier in two copies is two barriers.
+        if !innermost || loads.is_empty() || holds_barrier(body) {
             return Ok(None);
         }
         let mut split = Split { interior: trips, loads: BTreeSet::new() };

@@ -25,6 +25,8 @@ const EXTENSIONS: &[(Capability, &str)] = &[
     (Capability::SubgroupMatrixMultiplyAccumulateINTEL, "SPV_INTEL_subgroup_matrix_multiply_accumulate"),
     (Capability::BFloat16ConversionINTEL, "SPV_INTEL_bfloat16_conversion"),
     (Capability::SubgroupShuffleINTEL, "SPV_INTEL_subgroups"),
+    (Capability::SubgroupBufferBlockIOINTEL, "SPV_INTEL_subgroups"),
+    (Capability::SplitBarrierINTEL, "SPV_INTEL_split_barrier"),
     (Capability::AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add"),
 ];
 
@@ -278,18 +280,30 @@ impl Emit {
         }
     }
 
+    fn array(&mut self, of: Id, count: u32) -> Id {
+        if let Some(&id) = self.arrays.get(&(of, count)) {
+            return id;
+        }
+        let length = self.u32(count);
+        let id = self.builder.type_array(of, length);
+        self.arrays.insert((of, count), id);
+        id
+    }
+
+    /// Adds a variable in the memory of the work-group holding `count` values of type `of`.
+    pub(crate) fn shared(&mut self, of: Id, count: u32) -> Id {
+        let pointee = self.array(of, count);
+        let pointer = self.pointer(StorageClass::Workgroup, pointee);
+        let id = self.builder.id();
+        let class = vec![Operand::StorageClass(StorageClass::Workgroup)];
+        let variable = self.instruction(Op::Variable, Some(pointer), Some(id), class);
+        self.builder.insert_types_global_values(dr::InsertPoint::End, variable);
+        id
+    }
+
     /// Adds a private variable holding `count` values of type `of` (a plain one when `count` is 1).
     pub(crate) fn private(&mut self, of: Id, count: u32) -> Id {
-        let pointee = if count == 1 {
-            of
-        } else if let Some(&id) = self.arrays.get(&(of, count)) {
-            id
-        } else {
-            let length = self.u32(count);
-            let id = self.builder.type_array(of, length);
-            self.arrays.insert((of, count), id);
-            id
-        };
+        let pointee = if count == 1 { of } else { self.array(of, count) };
         let pointer = self.pointer(StorageClass::Function, pointee);
         let id = self.builder.id();
         let variable = self.instruction(
@@ -580,8 +594,10 @@ impl Emit {
         for &capability in &capabilities {
             self.builder.capability(capability);
         }
-        let extensions: Vec<&'static str> =
+        let mut extensions: Vec<&'static str> =
             EXTENSIONS.iter().filter(|(c, _)| capabilities.contains(c)).map(|&(_, name)| name).collect();
+        // Rows of one extension stand together.
+        extensions.dedup();
         for &name in &extensions {
             self.builder.extension(name);
         }

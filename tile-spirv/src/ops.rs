@@ -1,5 +1,6 @@
 //! Owns the emission of tile ops, one file per family.
 
+mod group;
 mod lanewise;
 mod layout;
 pub(crate) mod map;

@@ -68,6 +68,7 @@ impl Lowering<'_> {
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
+            | OpKind::Group(_)
             | OpKind::Transpose { .. }
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }

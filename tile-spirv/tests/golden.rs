@@ -85,8 +85,9 @@ fn a_module_declares_what_it_uses() {
             s.op
         );
         assert_eq!(has(C::Subgroup2DBlockTransposeINTEL), s.op == "load_transpose", "{}", s.op);
-        let dpas =
-            matches!(s.op, "load_transform" | "mma") || s.variant == "bf16_16x16" && s.op == "load_transpose";
+        let dpas = matches!(s.op, "load_transform" | "mma")
+            || s.variant == "bf16_16x16" && s.op == "load_transpose"
+            || s.variant.contains("Vnni");
         assert_eq!(has(C::SubgroupMatrixMultiplyAccumulateINTEL), dpas, "{}", s.op);
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroup_matrix_multiply_accumulate"), dpas, "{}", s.op);
         // Moved as they are, elements need no conversion.
@@ -100,9 +101,24 @@ fn a_module_declares_what_it_uses() {
                 | "prefetch_load_coop"
                 | "store"
                 | "mma"
+                | "load_shared"
+                | "load_transform_shared"
+                | "load_transpose_shared"
+                | "store_shared"
+                | "load_coop"
+                | "store_coop"
         );
         let bf16 = !moves && s.variant.contains("bf16") && s.variant != "bf16_bf16";
         assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
+        assert_eq!(has(C::SubgroupShuffleINTEL), s.op.starts_with("row_"), "{} {}", s.op, s.variant);
+        let blocks = matches!(
+            s.op,
+            "load_shared" | "load_transform_shared" | "store_shared" | "load_coop" | "store_coop"
+        );
+        assert_eq!(has(C::SubgroupBufferBlockIOINTEL), blocks, "{} {}", s.op, s.variant);
+        assert_eq!(has(C::SplitBarrierINTEL), matches!(s.op, "barrier_arrive" | "barrier_wait"), "{}", s.op);
+        let subgroups = blocks || s.op.starts_with("row_");
+        assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), subgroups, "{}", s.op);
         let shuffles = s.op.starts_with("row_") || matches!(s.op, "transpose" | "atomic_add_vec");
         assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
         assert_eq!(

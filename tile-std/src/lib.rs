@@ -48,16 +48,17 @@ pub static KERNELS: &[&KernelInfo] = &[&kernels::gemm::gemm::KERNEL];
 #[doc(hidden)]
 pub mod __private {
     pub use tile_lang::global::gl;
-    pub use tile_lang::launch::{Args, Cx};
+    pub use tile_lang::group::Context;
+    pub use tile_lang::launch::Args;
     pub use tile_lang::prelude::{
         Acc, AnyElement, Element, Linear, MmaInput, Own, Peers, PerCol, PerRow, Row, Snake, Vnni, VnniT,
-        bf16, elements, f16, rt, rv,
+        bf16, elements, f16, rt, rv, st, sv,
     };
     pub use tile_lang::{ops, scalar, witness};
     pub use tile_macros::tile_kernel_collect;
     pub use tile_runtime::{
-        DType, Device, Generic, GridInfo, InstanceInfo, KernelInfo, LaunchArg, LaunchError, LaunchOptions,
-        ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View, ViewMut, launch,
+        DType, Device, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, LaunchArg, LaunchError,
+        LaunchOptions, ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View, ViewMut, launch,
     };
 }
 

@@ -34,6 +34,8 @@ mod private_without_generics;
 mod renamed_crate;
 #[path = "../ui/pass/scalars.rs"]
 mod scalars;
+#[path = "../ui/pass/shared_memory.rs"]
+mod shared_memory;
 #[path = "../ui/pass/unsafe_kernel.rs"]
 mod unsafe_kernel;
 #[path = "../ui/pass/vectors_and_masks.rs"]
@@ -54,6 +56,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("private_without_generics", private_without_generics::main),
     ("renamed_crate", renamed_crate::main),
     ("scalars", scalars::main),
+    ("shared_memory", shared_memory::main),
     ("unsafe_kernel", unsafe_kernel::main),
     ("vectors_and_masks", vectors_and_masks::main),
     ("while_loops", while_loops::main),

@@ -4,7 +4,7 @@
 //! a family that lacks a call, a golden file, a typing rule, a run or a documented example. The language reference is generated from this list.
 //! *Not here*: which operand types an op takes (`ops::check`), what it computes (`map`, `scalar`).
 
-use crate::ir::{LoadForm, Logic, OpKind, Place, Reduction, Selection};
+use crate::ir::{Barrier, GroupOp, LoadForm, Logic, OpKind, Place, Reduction, Selection};
 use crate::map::{MapBinary, MapTernary, MapUnary};
 use crate::scalar::{Binary, Compare, Unary};
 use crate::types::Along;
@@ -79,6 +79,12 @@ families! {
     KeepFirst = "Tail masks",
     /// Keeps the elements on one side of a diagonal and replaces the others.
     Triangle = "Triangular masks",
+    /// Moves tiles and vectors between registers and the shared memory of a work-group, which `shared()` makes.
+    SharedMove = "Shared memory",
+    /// Copies a tile between a tensor and shared memory; the sub-groups of the work-group share the work.
+    SharedCopy = "Cooperative copies",
+    /// Orders what the sub-groups of a work-group do to shared memory.
+    Barrier = "Barriers",
     /// The transpose of a tile, as a `Row` tile.
     Transpose = "Transposes",
     /// Parts of a tile, at places known at compile time.
@@ -162,6 +168,9 @@ impl OpKind {
             OpKind::LoadScalar { .. } => Family::LoadScalar,
             OpKind::KeepFirst { .. } => Family::KeepFirst,
             OpKind::Triangle { .. } => Family::Triangle,
+            OpKind::Group(GroupOp::Load { .. } | GroupOp::Store { .. }) => Family::SharedMove,
+            OpKind::Group(GroupOp::LoadCoop { .. } | GroupOp::StoreCoop { .. }) => Family::SharedCopy,
+            OpKind::Group(GroupOp::Barrier(_)) => Family::Barrier,
             OpKind::For { .. } => Family::For,
             OpKind::While { .. } => Family::While,
             OpKind::If { .. } => Family::If,
@@ -336,6 +345,38 @@ impl Family {
                     "Keeps what lies on and above the diagonal of the whole matrix.",
                 ),
             ],
+            Family::SharedMove => SHARED_MOVES
+                .iter()
+                .map(|(name, doc)| {
+                    let calls: &[&str] = if *name == "load_shared" { &["load_shared", "shared"] } else { &[name] };
+                    self.entry(name, calls, Exact, doc)
+                })
+                .collect(),
+            Family::SharedCopy => vec![
+                self.entry(
+                    "load_coop",
+                    &["load_coop", "group_row", "group_col"],
+                    Exact,
+                    "Fills a shared tile from a tensor; elements outside the tensor are 0.",
+                ),
+                self.entry(
+                    "store_coop",
+                    &["store_coop"],
+                    Exact,
+                    "Stores a shared tile to the tiles that the sub-groups own; elements outside the tensor are dropped.",
+                ),
+            ],
+            Family::Barrier => Barrier::ALL
+                .iter()
+                .map(|kind| {
+                    let doc = match kind {
+                        Barrier::Full => "Waits until every sub-group of the work-group is here; what each did before is visible to all after.",
+                        Barrier::Arrive => "Says that this sub-group is here, and goes on: the first half of a barrier.",
+                        Barrier::Wait => "Waits until every sub-group has arrived: the second half of a barrier.",
+                    };
+                    self.entry(kind.name(), &[kind.name()], Exact, doc)
+                })
+                .collect(),
             Family::Const => self.single("const", &["1"], Exact),
             Family::Binary => {
                 Binary::ALL.iter().map(|op| self.entry(op.name(), &[op.symbol()], Exact, op.doc())).collect()
@@ -353,6 +394,19 @@ impl Family {
         }
     }
 }
+
+/// The moves between registers and shared memory: name and text.
+const SHARED_MOVES: &[(&str, &str)] = &[
+    ("load_shared", "Loads a tile from shared memory."),
+    ("load_transform_shared", "Loads a right operand from shared memory, packing it on the way."),
+    (
+        "load_transpose_shared",
+        "Loads the transpose of a tile in shared memory, as a `Row` tile or a right operand.",
+    ),
+    ("load_vec_shared", "Loads a vector from shared memory."),
+    ("store_shared", "Stores a tile to shared memory."),
+    ("store_vec_shared", "Stores a vector to shared memory."),
+];
 
 fn of_ulp(ulp: u32) -> Accuracy {
     if ulp == 0 { Accuracy::Exact } else { Accuracy::Ulp(ulp) }

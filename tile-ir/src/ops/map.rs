@@ -188,6 +188,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Selection(_)
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }
+        | OpKind::Group(_)
         | OpKind::Transpose { .. }
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }

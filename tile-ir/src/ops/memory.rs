@@ -103,6 +103,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Group(_)
         | OpKind::Transpose { .. }
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }
@@ -117,7 +118,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     }
 }
 
-fn global_of(kernel: &Kernel, op: &Op, id: ParamId) -> Result<(DType, Access), Diagnostic> {
+pub(super) fn global_of(kernel: &Kernel, op: &Op, id: ParamId) -> Result<(DType, Access), Diagnostic> {
     kernel.global(id).ok_or_else(|| {
         Diagnostic::new(
             Code::Arguments,
@@ -128,7 +129,7 @@ fn global_of(kernel: &Kernel, op: &Op, id: ParamId) -> Result<(DType, Access), D
     })
 }
 
-fn check_coord(kernel: &Kernel, op: &Op, at: &Coord) -> Result<(), Diagnostic> {
+pub(super) fn check_coord(kernel: &Kernel, op: &Op, at: &Coord) -> Result<(), Diagnostic> {
     for value in at.values() {
         let ty = kernel.ty(value);
         if ty != Type::Scalar(ScalarType::U32) {

@@ -61,6 +61,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Group(_)
         | OpKind::Transpose { .. }
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }
@@ -200,6 +201,7 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Group(_)
         | OpKind::Transpose { .. }
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }

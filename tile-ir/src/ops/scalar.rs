@@ -51,6 +51,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::Group(_)
         | OpKind::Transpose { .. }
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }

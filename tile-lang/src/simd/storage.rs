@@ -3,6 +3,7 @@
 //! *Guarantees*: a tile that exists is fully initialised; [`rt::build`] writes it in place.
 //! *Not here*: which ops exist, or what they compute.
 
+use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -63,6 +64,39 @@ impl<'tile> Unfilled<'tile> {
             self.dst.ptr.write_bytes(0, self.rows * self.dst.pitch);
             self.assume_filled()
         }
+    }
+
+    /// Writes the cells that `row` gives for every row: as many as the tile has columns.
+    #[inline(always)]
+    pub(crate) fn copied<'s>(mut self, row: impl Fn(usize) -> &'s [Cell<f32>]) -> Filled<'tile> {
+        let cols = self.dst.pitch;
+        for (r, line) in self.memory().chunks_exact_mut(cols.max(1)).enumerate() {
+            let cells = row(r);
+            assert_eq!(cells.len(), cols, "a row of shared memory is as long as the tile's");
+            for (to, from) in line.iter_mut().zip(cells) {
+                to.write(from.get());
+            }
+        }
+        // SAFETY: the region is `rows` rows of `cols` values, and the loop wrote `cols` values, which the assertion counted,
+        // to each of them.
+        unsafe { self.assume_filled() }
+    }
+
+    /// Writes the transpose of the rows that `row` gives, one for every column of the tile, each as long as the tile has
+    /// rows.
+    #[inline(always)]
+    pub(crate) fn copied_across<'s>(mut self, row: impl Fn(usize) -> &'s [Cell<f32>]) -> Filled<'tile> {
+        let (rows, cols) = self.shape();
+        for c in 0..cols {
+            let cells = row(c);
+            assert_eq!(cells.len(), rows, "a row of shared memory is as long as the tile's columns");
+            for (line, from) in self.memory().chunks_exact_mut(cols).zip(cells) {
+                line[c].write(from.get());
+            }
+        }
+        // SAFETY: for each of the `cols` columns the loop wrote one value to each of the `rows` rows, which the assertion
+        // counted.
+        unsafe { self.assume_filled() }
     }
 
     /// Writes the elements of `src`, a tile of the same shape and of `T`, converted to `U`.

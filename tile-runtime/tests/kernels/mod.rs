@@ -1,12 +1,13 @@
 //! Kernels described by hand, as `#[tile_kernel]` describes them, for the tests of the runtime.
 #![allow(dead_code, reason = "each test binary uses some of them")]
 
-use tile_lang::launch::{Args, Cx};
+use tile_lang::group::Context;
+use tile_lang::launch::Args;
 use tile_lang::ops::place::own_tile_in;
 use tile_lang::prelude::*;
 use tile_runtime::{
-    DType, Generic, GridInfo, InstanceInfo, LaunchArg, LaunchError, LaunchOptions, ParamInfo, ParamKind,
-    Report, ScalarType, launch,
+    DType, Generic, GridInfo, GroupInfo, InstanceInfo, LaunchArg, LaunchError, LaunchOptions, ParamInfo,
+    ParamKind, Report, ScalarType, launch,
 };
 
 pub const fn input(name: &'static str, dtype: DType) -> ParamInfo {
@@ -26,7 +27,7 @@ pub fn launch_plain(
     launch(device, instance, args, &LaunchOptions::default())
 }
 
-fn gemm<T: MmaInput, const BM: usize, const BN: usize, const BK: usize>(cx: &Cx, args: &Args<'_>) {
+fn gemm<T: MmaInput, const BM: usize, const BN: usize, const BK: usize>(cx: &Context<'_>, args: &Args<'_>) {
     let mut c = args.global_mut::<f32>(0);
     let (a, b) = (args.global::<T>(1), args.global::<T>(2));
     let at = own_tile_in::<BM, BN>(cx, &c, Snake(8));
@@ -56,6 +57,7 @@ pub static GEMM: InstanceInfo = InstanceInfo {
     modules: &[],
     live_tile_bytes: 32 * 64 * 4 + 32 * 32 * 2 + 32 * 64 * 2,
     host_tile_bytes: (32 * 64 + 32 * 32 + 32 * 64) * 4,
+    group: GroupInfo::NONE,
     run: gemm::<bf16, 32, 64, 32>,
 };
 
@@ -66,6 +68,7 @@ pub static GEMM_SMALL: InstanceInfo = InstanceInfo {
     subgroups: (1, 1),
     grid: GridInfo { param: 0, tile: (8, 16) },
     host_tile_bytes: (8 * 16 + 8 * 16 + 16 * 16) * 4,
+    group: GroupInfo::NONE,
     run: gemm::<bf16, 8, 16, 16>,
     ..GEMM
 };
@@ -77,11 +80,12 @@ pub static GEMM_LARGE: InstanceInfo = InstanceInfo {
     subgroups: (1, 1),
     grid: GridInfo { param: 0, tile: (512, 512) },
     host_tile_bytes: 3 * 512 * 512 * 4,
+    group: GroupInfo::NONE,
     run: gemm::<bf16, 512, 512, 512>,
     ..GEMM
 };
 
-fn axpy(cx: &Cx, args: &Args<'_>) {
+fn axpy(cx: &Context<'_>, args: &Args<'_>) {
     let mut y = args.global_mut::<f32>(0);
     let x = args.global::<f32>(1);
     let at = own_tile_in::<8, 16>(cx, &y, Linear);
@@ -111,5 +115,6 @@ pub static AXPY: InstanceInfo = InstanceInfo {
     modules: &[],
     live_tile_bytes: 0,
     host_tile_bytes: 2 * 8 * 16 * 4,
+    group: GroupInfo::NONE,
     run: axpy,
 };

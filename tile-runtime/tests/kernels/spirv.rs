@@ -5,7 +5,7 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
-use tile_runtime::{DType, GridInfo, InstanceInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType};
+use tile_runtime::{DType, GridInfo, GroupInfo, InstanceInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType};
 
 use crate::kernels::{input, output};
 
@@ -258,6 +258,7 @@ pub fn copy(dtype: DType, edge: Edge) -> &'static InstanceInfo {
         modules: module(assemble_copy(dtype.size_bytes(), edge), "copy"),
         live_tile_bytes: 0,
         host_tile_bytes: 0,
+        group: GroupInfo::NONE,
         run: |_, _| (),
     }))
 }
@@ -284,6 +285,7 @@ pub fn scalars() -> &'static InstanceInfo {
         modules: module(assemble_scalars(), "scalars"),
         live_tile_bytes: 0,
         host_tile_bytes: 0,
+        group: GroupInfo::NONE,
         run: |_, _| (),
     }))
 }

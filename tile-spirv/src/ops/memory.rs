@@ -33,7 +33,22 @@ impl<'a> Lowering<'a> {
         let row = self.exact(at.row, Self::unit(at, rows))?;
         let col = self.exact(at.col, Self::unit(at, cols))?;
         let edge = self.edge_of(result);
-        let chunks = if self.may_be_odd(at, surface) {
+        let chunks = self.tile_at(tile, form, surface, edge, at, (row, col))?;
+        self.set(result, Value::Tile(chunks));
+        Ok(())
+    }
+
+    /// Loads a tile whose first element is at a row and column; `at` says what is known of the column.
+    pub(crate) fn tile_at(
+        &mut self,
+        tile: TileType,
+        form: LoadForm,
+        surface: Surface,
+        edge: Edge,
+        at: &Coord,
+        (row, col): (Position, Position),
+    ) -> Result<Vec<Id>, LowerError> {
+        if self.may_be_odd(at, surface) {
             // Columns of 16-bit blocks must be even (SPV_INTEL_2d_block_io, restrictions).
             let column = col.at(&mut self.e, 0);
             let odd = self.is_odd(column);
@@ -53,13 +68,11 @@ impl<'a> Lowering<'a> {
                     s.edged_load(tile, form, surface, edge, x, (row, even)).map(Some)
                 },
             )?
-            .ok_or(LowerError::Malformed("a branch has no way on"))?
+            .ok_or(LowerError::Malformed("a branch has no way on"))
         } else {
             let x = self.load_x(at, form, tile, surface, col)?;
-            self.edged_load(tile, form, surface, edge, x, (row, col))?
-        };
-        self.set(result, Value::Tile(chunks));
-        Ok(())
+            self.edged_load(tile, form, surface, edge, x, (row, col))
+        }
     }
 
     /// Block loads, with elements beyond the last column set to 0.
@@ -276,19 +289,30 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), LowerError> {
         let chunks = self.tile(tile)?;
         let tile = self.tile_type(tile)?;
+        self.store_chunks(&chunks, tile, global, at)
+    }
+
+    /// Stores the chunks of a tile.
+    pub(crate) fn store_chunks(
+        &mut self,
+        chunks: &[Id],
+        tile: TileType,
+        global: ParamId,
+        at: &Coord,
+    ) -> Result<(), LowerError> {
         let surface = self.surface(global, at.batch, at.depth)?;
         let row = self.exact(at.row, Self::unit(at, tile.rows))?;
         let col = self.exact(at.col, Self::unit(at, tile.cols))?;
         if !self.may_be_odd(at, surface) {
-            return self.even_store(&chunks, tile, surface, row, col);
+            return self.even_store(chunks, tile, surface, row, col);
         }
         let column = col.at(&mut self.e, 0);
         let odd = self.is_odd(column);
         self.branch(
             odd,
             &[],
-            |s| s.lanewise_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
-            |s| s.even_store(&chunks, tile, surface, row, col).map(|()| Some(vec![])),
+            |s| s.lanewise_store(chunks, tile, surface, row, col).map(|()| Some(vec![])),
+            |s| s.even_store(chunks, tile, surface, row, col).map(|()| Some(vec![])),
         )?;
         Ok(())
     }

@@ -11,6 +11,9 @@ use tile_ir::scalar::{Binary, Compare, Const, Unary, casts};
 use tile_ir::types::{Along, DType, Role, ScalarType, Type};
 use tile_ir::verify::Verified;
 
+#[path = "groups.rs"]
+mod groups;
+
 /// What of a kernel its golden file shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
@@ -603,6 +606,7 @@ pub fn rich_samples() -> Vec<Sample> {
     layout_samples(&mut out);
     exit_samples(&mut out);
     integer_samples(&mut out);
+    groups::group_samples(&mut out);
     out
 }
 

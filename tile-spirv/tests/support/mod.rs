@@ -44,6 +44,7 @@ impl Build {
                 instance: instance.into(),
                 params: vec![],
                 subgroups,
+                shared: vec![],
                 unowned_stores: false,
                 host_only: false,
                 values: vec![],
