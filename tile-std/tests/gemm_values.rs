@@ -66,6 +66,37 @@ fn a_bf16_product_of_many_elements_is_close_in_frobenius_norm() {
 }
 
 #[test]
+fn host_results_do_not_depend_on_the_instance() {
+    let (m, n, k) = (300, 270, 200);
+    let mut rng = Rng(11);
+    let mut make = |rows, cols| {
+        Tensor::from_fn([1, 1, rows, cols], |_, _, _, _| bf16::from_f32(rng.value())).expect("small")
+    };
+    for transpose_b in [false, true] {
+        let (a, b) = (make(m, k), if transpose_b { make(n, k) } else { make(k, n) });
+        let mut first: Option<(&str, Vec<u32>)> = None;
+        let mut executed = 0;
+        for instance in tile_std::kernels::gemm::gemm::INSTANCES {
+            use tile_std::Generic::{Flag, Type};
+            let [Type(from), Type(to), _, _, _, Flag(form), _] = instance.generics else {
+                panic!("the kernel's generics are A, C, BM, BN, BK, TRANS_B, PREFETCH")
+            };
+            if (*from, *to, *form) != (bf16::DTYPE, f32::DTYPE, transpose_b) {
+                continue;
+            }
+            let mut c = Tensor::<f32>::zeros(m, n).expect("small");
+            let options = GemmOptions { transpose_b, instance: Some(instance), ..GemmOptions::default() };
+            gemm_into(&Device::host(), &mut c, &a, &b, &options).expect("shapes fit");
+            let bits: Vec<u32> = c.iter().map(|x| x.to_bits()).collect();
+            let (name, expected) = first.get_or_insert((instance.name, bits.clone()));
+            assert!(*expected == bits, "{} and {name} differ", instance.name);
+            executed += 1;
+        }
+        assert!(executed >= 5, "five tile sizes are compiled; {executed} ran");
+    }
+}
+
+#[test]
 fn host_results_do_not_depend_on_the_number_of_threads() {
     let mut rng = Rng(9);
     let mut make = |rows, cols| {

@@ -180,7 +180,8 @@ unsafe fn columns<const V: usize, const PACKED: bool>(
 #[target_feature(enable = "avx2,fma")]
 unsafe fn packed(m: usize, k: usize, c: Dst<f32>, a: Src<f32>, b: Src<f32>, lines: &mut Lines) {
     let mut panel = core::mem::MaybeUninit::<Panel>::uninit();
-    let ptr: *mut f32 = panel.as_mut_ptr().cast();
+    // SAFETY: only the address of the field is taken.
+    let ptr: *mut f32 = unsafe { &raw mut (*panel.as_mut_ptr()).0 }.cast();
     for from in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - from);
         let (a, b) = (a.from(0, from), b.from(from, 0));
@@ -343,6 +344,15 @@ fn split_f16(pairs: __m256i) -> [__m256; 2] {
 /// Elements of a row that a 128-bit piece holds.
 const PIECE: usize = 8;
 
+/// 16-bit elements in a cache line.
+const SOURCE_LINE: usize = 32;
+
+/// Where blocks of [`LINE`] rows and [`SOURCE_LINE`] columns begin, down first: a block uses whole cache lines of
+/// both sides at once, which matters where rows of the source are a power of two apart and share L1 sets.
+fn blocks(rows: usize, cols: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..cols).step_by(SOURCE_LINE).flat_map(move |left| (0..rows).step_by(LINE).map(move |top| (top, left)))
+}
+
 macro_rules! transposed {
     ($load:ident, $piece:ident, $ty:ty, $split:ident) => {
         /// Reads 8 x 8 elements and writes their transpose. Pairs of columns move as one 32-bit lane, which
@@ -385,9 +395,11 @@ macro_rules! transposed {
             // SAFETY: pieces end at row `down` and column `across`; the rest is what lies right of them, then
             // what lies below.
             unsafe {
-                for row in (0..down).step_by(LANES) {
-                    for col in (0..across).step_by(PIECE) {
-                        $piece(src.from(row, col), dst.from(col, row));
+                for (top, left) in blocks(down, across) {
+                    for col in (left..across.min(left + SOURCE_LINE)).step_by(PIECE) {
+                        for row in (top..down.min(top + LINE)).step_by(LANES) {
+                            $piece(src.from(row, col), dst.from(col, row));
+                        }
                     }
                 }
                 portable::$load(src.from(0, across), down, cols - across, dst.from(across, 0));

@@ -11,7 +11,7 @@
 //! both ends, so that neighbours find each other's panels in the L2 cache (ibid., D.2).
 //!
 //! *Instances.* A GPU's registers hold a 32x64 tile of C with its operands; the host, whose tiles are memory, does
-//! better with 128x128 ones (measured: `gemm_host` in benches), which are compiled for it alone.
+//! better with 128x128 and 256x128 ones (measured: `gemm_host` in benches), which are compiled for it alone.
 
 use crate::prelude::*;
 
@@ -58,17 +58,29 @@ use crate::prelude::*;
     <bf16, bf16, 32, 64, 32, false, false; subgroups = (8, 4)>,
     <bf16, f32, 32, 64, 32, false, false; subgroups = (8, 4)>,
     <bf16, f32, 32, 64, 32, true, false; subgroups = (8, 4)>,
+    <bf16, bf16, 256, 128, 128, false, true; subgroups = (1, 1); host>,
     <bf16, bf16, 128, 128, 64, false, true; subgroups = (1, 1); host>,
+    <bf16, bf16, 256, 128, 128, true, true; subgroups = (1, 1); host>,
     <bf16, bf16, 128, 128, 64, true, true; subgroups = (1, 1); host>,
+    <bf16, f32, 256, 128, 128, false, true; subgroups = (1, 1); host>,
     <bf16, f32, 128, 128, 64, false, true; subgroups = (1, 1); host>,
+    <bf16, f32, 256, 128, 128, true, true; subgroups = (1, 1); host>,
     <bf16, f32, 128, 128, 64, true, true; subgroups = (1, 1); host>,
+    <bf16, f16, 256, 128, 128, false, true; subgroups = (1, 1); host>,
     <bf16, f16, 128, 128, 64, false, true; subgroups = (1, 1); host>,
+    <bf16, f16, 256, 128, 128, true, true; subgroups = (1, 1); host>,
     <bf16, f16, 128, 128, 64, true, true; subgroups = (1, 1); host>,
+    <f16, f16, 256, 128, 128, false, true; subgroups = (1, 1); host>,
     <f16, f16, 128, 128, 64, false, true; subgroups = (1, 1); host>,
+    <f16, f16, 256, 128, 128, true, true; subgroups = (1, 1); host>,
     <f16, f16, 128, 128, 64, true, true; subgroups = (1, 1); host>,
+    <f16, f32, 256, 128, 128, false, true; subgroups = (1, 1); host>,
     <f16, f32, 128, 128, 64, false, true; subgroups = (1, 1); host>,
+    <f16, f32, 256, 128, 128, true, true; subgroups = (1, 1); host>,
     <f16, f32, 128, 128, 64, true, true; subgroups = (1, 1); host>,
+    <f16, bf16, 256, 128, 128, false, true; subgroups = (1, 1); host>,
     <f16, bf16, 128, 128, 64, false, true; subgroups = (1, 1); host>,
+    <f16, bf16, 256, 128, 128, true, true; subgroups = (1, 1); host>,
     <f16, bf16, 128, 128, 64, true, true; subgroups = (1, 1); host>,
 ))]
 pub fn gemm<

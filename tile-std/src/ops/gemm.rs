@@ -1,6 +1,7 @@
 //! Owns matrix multiplication over tensors: shape checks, the choice of the instance, the launch.
 
 use thiserror::Error;
+use tile_lang::simd::{Level, level};
 
 use crate::kernels::gemm::gemm as kernel;
 use crate::prelude::*;
@@ -125,7 +126,7 @@ pub fn gemm_into<'a, A: MmaInput, C: Element>(
     }
     let instance = match options.instance {
         Some(instance) => fits::<A, C>(instance, options.transpose_b)?,
-        None => choose::<A, C>(device, needed, options.transpose_b),
+        None => choose::<A, C>(device, needed, a.shape()[3], options.transpose_b),
     };
     let [batch, depth, ..] = needed;
     let over_planes = |v: View<'a, A>| -> Result<View<'a, A>, TensorError> {
@@ -147,11 +148,31 @@ const SNAKE: u32 = 8;
 /// large tile empty.
 const SIZES: &[(usize, [u64; 3])] = &[(8, [8, 32, 32]), (64, [16, 64, 32]), (usize::MAX, [32, 64, 32])];
 
-/// Tile sizes on the host device, where they are memory and not registers (measured: `gemm_host` in benches).
-const HOST_SIZES: [u64; 3] = [128, 128, 64];
+/// Tile sizes on the host device, where they are memory and not registers, largest first (measured: `gemm_host` in
+/// benches). The large one reads A and B less often; a CPU whose L1 cache also has to hold 64 columns of B, as
+/// the AVX-512 bodies want, does better with the small one.
+const HOST_SIZES: &[(Level, [u64; 3])] = &[(Level::Avx2, [256, 128, 128]), (Level::Avx512, [128, 128, 64])];
 
 /// Rows and columns below which most of a [`HOST_SIZES`] tile would be empty.
 const HOST_LEAST: usize = 96;
+
+/// The tile sizes for the host device with this many threads: of those for CPUs like this one or better that give
+/// every thread two tiles, the ones that compute least beyond the edges of C and K, and of equals the largest.
+fn host_sizes(level: Level, threads: usize, c: Shape, k: usize) -> Option<[u64; 3]> {
+    let [batch, depth, rows, cols] = c.map(|extent| extent as u64);
+    if c[2] < HOST_LEAST || c[3] < HOST_LEAST {
+        return None;
+    }
+    let tiles = |[m, n, _]: [u64; 3]| batch * depth * rows.div_ceil(m) * cols.div_ceil(n);
+    HOST_SIZES
+        .iter()
+        .filter(|(best, sizes)| level <= *best && tiles(*sizes) >= 2 * threads as u64)
+        .map(|(_, sizes)| *sizes)
+        .min_by_key(|&sizes| {
+            let [m, n, depth] = sizes;
+            u128::from(tiles(sizes) * m * n) * u128::from((k as u64).next_multiple_of(depth))
+        })
+}
 
 fn generics<A: Element, C: Element>([m, n, k]: [u64; 3], transpose_b: bool) -> [Generic; 7] {
     let types = [Generic::Type(A::DTYPE), Generic::Type(C::DTYPE)];
@@ -159,18 +180,20 @@ fn generics<A: Element, C: Element>([m, n, k]: [u64; 3], transpose_b: bool) -> [
     [types[0], types[1], sizes[0], sizes[1], sizes[2], Generic::Flag(transpose_b), Generic::Flag(true)]
 }
 
-fn choose<A: MmaInput, C: Element>(device: &Device, c: Shape, transpose_b: bool) -> &'static InstanceInfo {
+fn choose<A: MmaInput, C: Element>(
+    device: &Device,
+    c: Shape,
+    k: usize,
+    transpose_b: bool,
+) -> &'static InstanceInfo {
     let &(_, mut sizes) =
         SIZES.iter().find(|(bound, _)| c[2] <= *bound).expect("the last bound is usize::MAX");
     if let Device::Host(host) = device {
-        let tiles =
-            c[0] * c[1] * c[2].div_ceil(HOST_SIZES[0] as usize) * c[3].div_ceil(HOST_SIZES[1] as usize);
-        if c[2] >= HOST_LEAST && c[3] >= HOST_LEAST && tiles >= 2 * host.threads() {
-            sizes = HOST_SIZES;
-        }
+        sizes = host_sizes(level(), host.threads(), c, k).unwrap_or(sizes);
     }
     kernel::KERNEL.find(&generics::<A, C>(sizes, transpose_b)).expect(
-        "every row of SIZES is compiled for all element types; the test `policy_instances_exist` checks it",
+        "every row of SIZES and HOST_SIZES is compiled for all element types; the test `policy_instances_exist` \
+         checks it",
     )
 }
 
@@ -215,15 +238,34 @@ mod tests {
                 let rows = SIZES.iter().map(|(bound, _)| *bound).chain([4096]);
                 for c in rows.flat_map(|m| [[1, 1, m, 64], [1, 1, m.min(1 << 20), 4096]]) {
                     for device in [Device::host(), Device::sim()] {
-                        choose::<A, f32>(&device, c, transpose_b);
-                        choose::<A, bf16>(&device, c, transpose_b);
-                        choose::<A, f16>(&device, c, transpose_b);
+                        choose::<A, f32>(&device, c, 64, transpose_b);
+                        choose::<A, bf16>(&device, c, 64, transpose_b);
+                        choose::<A, f16>(&device, c, 64, transpose_b);
                     }
+                }
+                for (_, sizes) in HOST_SIZES {
+                    assert!(kernel::KERNEL.find(&generics::<A, f32>(*sizes, transpose_b)).is_some());
+                    assert!(kernel::KERNEL.find(&generics::<A, bf16>(*sizes, transpose_b)).is_some());
+                    assert!(kernel::KERNEL.find(&generics::<A, f16>(*sizes, transpose_b)).is_some());
                 }
             }
         }
         all::<bf16>();
         all::<f16>();
+    }
+
+    #[test]
+    fn the_host_takes_large_tiles_where_they_waste_nothing() {
+        let (large, small) = (Some([256, 128, 128]), Some([128, 128, 64]));
+        let of = |threads, m, n, k| host_sizes(Level::Avx2, threads, [1, 1, m, n], k);
+        assert_eq!(of(2, 512, 512, 512), large);
+        assert_eq!(of(2, 300, 1024, 512), small, "300 rows fill three tiles of 128 better than two of 256");
+        assert_eq!(of(2, 512, 512, 192), small, "192 is three times 64");
+        assert_eq!(of(2, 256, 256, 256), small, "two large tiles are too few for two threads");
+        assert_eq!(of(2, 128, 256, 256), None);
+        assert_eq!(of(1, 4096, 95, 4096), None);
+        assert_eq!(host_sizes(Level::Portable, 1, [2, 3, 256, 128], 128), large);
+        assert_eq!(host_sizes(Level::Avx512, 2, [1, 1, 512, 512], 512), small);
     }
 
     #[test]
