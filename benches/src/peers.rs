@@ -3,6 +3,12 @@
 //!
 //! *Assumes*: [`environment`] was set when the process started, since two of them read their number of threads
 //! once. *Guarantees*: nobody is called with slices that are too short.
+//!
+//! # Unsafe code
+//! `gemm` and `matrixmultiply` export functions of raw pointers only, and OpenBLAS is a C library that may be missing, so
+//! that it is opened at run time. A safe crate around one of them (`ndarray` calls `matrixmultiply`) would add its own
+//! dispatch to what is measured and cover neither of the others. The file is built with the feature `peers` alone,
+//! which nothing but `gemm_host` asks for: no user of a kernel runs it.
 
 #![allow(unsafe_code, reason = "three of the four peers have no safe interface")]
 
