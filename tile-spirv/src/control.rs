@@ -3,6 +3,8 @@
 //! *Guarantees*: structured control flow with merges; scalars are emitted when something needs them, tile ops in
 //! order. *Not here*: loops (`loops`), single ops.
 
+use std::collections::BTreeMap;
+
 use tile_ir::ir::{Exit, Kernel, Op, OpKind, Region, ValueId};
 use tile_ir::scalar::Const;
 use tile_ir::types::{ScalarType, Type};
@@ -15,6 +17,7 @@ use crate::facts::Facts;
 use crate::lanes::Layout;
 use crate::loops::Loop;
 use crate::module::{Emit, Id, Ty};
+use crate::ops::memory::Late;
 
 /// What a kernel value is in the module.
 #[derive(Clone, Debug)]
@@ -58,6 +61,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) shared: Vec<Id>,
     /// Loads of the innermost loop whose edge the loop's split takes care of.
     pub(crate) split: Option<(Split, Edge)>,
+    /// Masked loads of right operands, put off until the multiplication that alone reads them.
+    pub(crate) late: BTreeMap<ValueId, Late>,
     /// True once a scalar f32 division was emitted.
     pub(crate) divides: bool,
     values: Vec<Option<Value>>,
@@ -106,6 +111,7 @@ impl<'a> Lowering<'a> {
             globals: vec![],
             shared: vec![],
             split: None,
+            late: BTreeMap::new(),
             divides: false,
             values: vec![None; kernel.values.len()],
             undo: vec![vec![]],

@@ -206,21 +206,31 @@ impl<'a> Lowering<'a> {
         let mut out = chunks.to_vec();
         for across in 0..layout.across() {
             for down in 0..layout.down() {
-                let bits = layout.component_bits();
-                let mask = match form {
-                    LoadForm::Plain | LoadForm::Transform => {
-                        self.column_mask(surface, col, LANES * across, bits)
-                    }
-                    LoadForm::Transpose if tile.role.is_right_operand() => {
-                        self.pair_mask(surface, col, LANES * down)
-                    }
-                    LoadForm::Transpose => self.row_mask(surface, col, layout.chunk_rows() * down, bits),
-                };
                 let index = layout.index(down, across);
-                out[index] = self.masked(out[index], mask, layout.chunk());
+                out[index] = self.masked_chunk(out[index], tile, form, surface, col, (down, across));
             }
         }
         out
+    }
+
+    /// One chunk of a loaded tile with every element beyond the last column set to 0.
+    pub(crate) fn masked_chunk(
+        &mut self,
+        chunk: Id,
+        tile: TileType,
+        form: LoadForm,
+        surface: Surface,
+        col: Position,
+        (down, across): (u32, u32),
+    ) -> Id {
+        let layout = Layout::of(tile);
+        let bits = layout.component_bits();
+        let mask = match form {
+            LoadForm::Plain | LoadForm::Transform => self.column_mask(surface, col, LANES * across, bits),
+            LoadForm::Transpose if tile.role.is_right_operand() => self.pair_mask(surface, col, LANES * down),
+            LoadForm::Transpose => self.row_mask(surface, col, layout.chunk_rows() * down, bits),
+        };
+        self.masked(chunk, mask, layout.chunk())
     }
 
     fn masked(&mut self, chunk: Id, mask: Id, ty: Ty) -> Id {

@@ -3,6 +3,8 @@
 //! *Assumes* the launch contract of the target: an extent of a plane is at most [`MAX_EXTENT`].
 //! *Guarantees*: bounds hold for every launch that obeys it; values without a known bound have their type's.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tile_ir::ir::{Dim, Kernel, Op, OpKind, ParamKind, Place, Region, ValueId};
 use tile_ir::scalar::{Binary, Const};
 use tile_ir::types::ScalarType;
@@ -16,20 +18,26 @@ pub(crate) struct Facts<'a> {
     defs: Vec<Option<&'a Op>>,
     bounds: Vec<u64>,
     twos: Vec<u32>,
+    only_multiplied: BTreeSet<ValueId>,
 }
 
 impl<'a> Facts<'a> {
     /// Looks at every op of a kernel once.
     pub(crate) fn of(kernel: &'a Kernel) -> Facts<'a> {
         let bounds = kernel.values.iter().map(|t| t.scalar().map_or(0, most)).collect();
-        let mut facts =
-            Facts { defs: vec![None; kernel.values.len()], bounds, twos: vec![0; kernel.values.len()] };
+        let mut facts = Facts {
+            defs: vec![None; kernel.values.len()],
+            bounds,
+            twos: vec![0; kernel.values.len()],
+            only_multiplied: BTreeSet::new(),
+        };
         for param in &kernel.params {
             if let ParamKind::Scalar { value, ty: ScalarType::Bool } = param.kind {
                 facts.bounds[value.0 as usize] = 1;
             }
         }
         facts.walk(kernel, &kernel.body);
+        facts.only_multiplied = only_multiplied(&kernel.body);
         facts
     }
 
@@ -54,6 +62,11 @@ impl<'a> Facts<'a> {
     /// How many low bits of the value are certainly 0.
     pub(crate) fn twos(&self, value: ValueId) -> u32 {
         self.twos[value.0 as usize]
+    }
+
+    /// True when all that reads the value is one matrix multiplication in its own region, as the right operand.
+    pub(crate) fn only_multiplied(&self, value: ValueId) -> bool {
+        self.only_multiplied.contains(&value)
     }
 
     fn set(&mut self, value: ValueId, bound: u64, twos: u32) {
@@ -163,6 +176,28 @@ impl<'a> Facts<'a> {
             _ => unknown,
         }
     }
+}
+
+fn only_multiplied(body: &Region) -> BTreeSet<ValueId> {
+    let (mut uses, mut found) = (BTreeMap::<ValueId, u32>::new(), BTreeSet::new());
+    let mut count = |values: &[ValueId]| values.iter().for_each(|v| *uses.entry(*v).or_default() += 1);
+    let mut regions = vec![body];
+    while let Some(region) = regions.pop() {
+        let mut here = BTreeSet::<ValueId>::new();
+        for op in &region.ops {
+            count(&op.kind.operands());
+            if let OpKind::Mma { b, .. } = &op.kind
+                && here.contains(b)
+            {
+                found.insert(*b);
+            }
+            here.extend(&op.results);
+            regions.extend(op.kind.regions());
+        }
+        count(region.exit.values());
+    }
+    found.retain(|v| uses.get(v) == Some(&1));
+    found
 }
 
 fn twos_of(value: u64) -> u32 {

@@ -125,8 +125,9 @@ fn the_interior_loop_is_within_the_bars() {
 fn every_device_compiles_without_spilling() {
     let Some(tools) = Tools::find("the GEMM on every device") else { return };
     for tile in [((32, 64, 32), (8, 4)), ((16, 64, 32), (4, 4))] {
-        for trans_b in [false, true] {
-            let gemm = Gemm { tile: tile.0, subgroups: tile.1, trans_b, output: DType::Bf16, ..MAIN };
+        for (trans_b, prefetch) in [(false, true), (true, true), (false, false), (true, false)] {
+            let subgroups = tile.1;
+            let gemm = Gemm { tile: tile.0, subgroups, trans_b, prefetch, output: DType::Bf16, ..MAIN };
             let module = lowered(gemm);
             assert_eq!(module.devices, Device::ALL);
             for device in &module.devices {

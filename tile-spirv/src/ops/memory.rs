@@ -6,7 +6,7 @@
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op as Inst, StorageClass};
-use tile_ir::ir::{Coord, LoadForm, Op, ParamId, Peers, Place, Unit, ValueId};
+use tile_ir::ir::{Access, Coord, LoadForm, Op, ParamId, Peers, Place, Unit, ValueId};
 use tile_ir::legal;
 use tile_ir::types::TileType;
 
@@ -17,6 +17,17 @@ use crate::control::{Edge, Lowering, Value};
 use crate::coord::Position;
 use crate::lanes::{self, LANES, Layout, Message, footprint};
 use crate::module::{Id, Ty};
+
+/// A masked load of a right operand that is emitted chunk by chunk where the matrix instructions read it. All of it at once
+/// beside a 32 x 64 accumulator does not fit the registers (measured on pvc: 1,216 bytes spilled in a loop of bf16).
+#[derive(Clone, Copy)]
+pub(crate) struct Late {
+    tile: TileType,
+    surface: Surface,
+    x: Position,
+    row: Position,
+    col: Position,
+}
 
 impl<'a> Lowering<'a> {
     /// `load`, `load_transform`, `load_transpose`.
@@ -33,6 +44,16 @@ impl<'a> Lowering<'a> {
         let row = self.exact(at.row, Self::unit(at, rows))?;
         let col = self.exact(at.col, Self::unit(at, cols))?;
         let edge = self.edge_of(result);
+        let packed = form == LoadForm::Transpose && tile.role.is_right_operand();
+        // Only an input: a store must not come between.
+        let input = matches!(self.kernel.global(global), Some((_, Access::In)));
+        let late = edge == Edge::Mask && packed && input && self.facts.only_multiplied(result);
+        if late && !self.may_be_odd(at, surface) {
+            let x = self.load_x(at, form, tile, surface, col)?;
+            let row = row.only_if(&mut self.e, surface.live);
+            self.late.insert(result, Late { tile, surface, x, row, col });
+            return Ok(());
+        }
         let chunks = self.tile_at(tile, form, surface, edge, at, (row, col))?;
         self.set(result, Value::Tile(chunks));
         Ok(())
@@ -86,7 +107,8 @@ impl<'a> Lowering<'a> {
         (row, col): (Position, Position),
     ) -> Result<Vec<Id>, LowerError> {
         let row = if edge == Edge::Never { row } else { row.only_if(&mut self.e, surface.live) };
-        let chunks = self.block_load(tile, form, surface, edge, x, row)?;
+        let messages = lanes::loads(tile, form)?;
+        let chunks = self.block_load(messages, tile, form, surface, edge, (x, row))?;
         match edge {
             Edge::Never => Ok(chunks),
             Edge::Mask => Ok(self.mask(&chunks, tile, form, surface, col)),
@@ -154,12 +176,12 @@ impl<'a> Lowering<'a> {
 
     fn block_load(
         &mut self,
+        messages: Vec<Message>,
         tile: TileType,
         form: LoadForm,
         surface: Surface,
         edge: Edge,
-        x: Position,
-        y: Position,
+        (x, y): (Position, Position),
     ) -> Result<Vec<Id>, LowerError> {
         let layout = Layout::of(tile);
         let (inst, capability) = match form {
@@ -179,7 +201,7 @@ impl<'a> Lowering<'a> {
         let chunk = self.e.ty(written);
         let mut filled = vec![];
         // All messages first, then the registers: the loads overlap.
-        for m in lanes::loads(tile, form)? {
+        for m in messages {
             // The array's element is exactly what the message writes, or the variable would stay in memory (xe_facts 1.4).
             let count = if pairs { 1 } else { m.chunks.len() as u32 };
             let variable = self.e.private(chunk, count);
@@ -220,6 +242,16 @@ impl<'a> Lowering<'a> {
             }
         }
         Ok(out)
+    }
+
+    /// One masked chunk of a right operand whose load was put off.
+    pub(crate) fn late_chunk(&mut self, late: &Late, down: u32, across: u32) -> Result<Id, LowerError> {
+        let Late { tile, surface, x, row, col } = *late;
+        let at = Layout::of(tile).index(down, across);
+        let form = LoadForm::Transpose;
+        let messages = lanes::loads(tile, form)?.into_iter().filter(|m| m.chunks == [at]).collect();
+        let chunks = self.block_load(messages, tile, form, surface, Edge::Mask, (x, row))?;
+        Ok(self.masked_chunk(chunks[at], tile, form, surface, col, (down, across)))
     }
 
     /// A constant that Intel's compiler cannot see. It would turn messages at constant distances into copies of one

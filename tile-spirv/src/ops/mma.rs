@@ -59,19 +59,23 @@ impl Lowering<'_> {
             .ok_or(LowerError::Malformed("no matrix instruction for the operands"))?;
         self.e.need(Capability::SubgroupMatrixMultiplyAccumulateINTEL);
         let mut chunks = self.tile(acc)?;
-        let (x, y) = (self.tile(a)?, self.tile(b)?);
+        let late = self.late.remove(&b);
+        let x = self.tile(a)?;
+        let y = if late.is_some() { vec![] } else { self.tile(b)? };
         let (of_acc, of_a, of_b) = (Layout::of(tile), Layout::of(left), Layout::of(right));
         let ty = self.e.ty(of_acc.chunk());
         let k = self.e.u32(row.k);
         let flags = MatrixMultiplyAccumulateOperands::from_bits_truncate(row.flags);
         for step in 0..of_b.down() {
             for across in 0..of_acc.across() {
+                let right = match &late {
+                    Some(late) => self.late_chunk(late, step, across)?,
+                    None => y[of_b.index(step, across)],
+                };
                 for down in 0..of_acc.down() {
                     let at = of_acc.index(down, across);
                     let mut operands: Vec<Operand> =
-                        [k, x[of_a.index(down, step)], y[of_b.index(step, across)], chunks[at]]
-                            .map(Operand::IdRef)
-                            .to_vec();
+                        [k, x[of_a.index(down, step)], right, chunks[at]].map(Operand::IdRef).to_vec();
                     operands.push(Operand::MatrixMultiplyAccumulateOperands(flags));
                     chunks[at] = self.e.value(Inst::SubgroupMatrixMultiplyAccumulateINTEL, ty, operands);
                 }

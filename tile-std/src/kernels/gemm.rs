@@ -56,6 +56,7 @@ use crate::prelude::*;
     <f16, bf16, 16, 64, 32, true, true; subgroups = (4, 4)>,
     <f16, bf16, 8, 32, 32, true, true; subgroups = (4, 2)>,
     <bf16, bf16, 32, 64, 32, false, false; subgroups = (8, 4)>,
+    <bf16, bf16, 32, 64, 32, true, false; subgroups = (8, 4)>,
     <bf16, f32, 32, 64, 32, false, false; subgroups = (8, 4)>,
     <bf16, f32, 32, 64, 32, true, false; subgroups = (8, 4)>,
     <bf16, bf16, 256, 128, 128, false, true; subgroups = (1, 1); host>,
