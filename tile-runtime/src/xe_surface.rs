@@ -355,6 +355,11 @@ mod tests {
              row exceed the pitch of 128"
         );
         assert!(place(&Candidate { pitch: 72, ..packed }).is_ok());
+        // The end of the row counts as the message rounds it up, to whole dwords: 16 + 112 bytes are a pitch of 128.
+        for (cols, fits) in [(54, true), (55, true), (56, true), (57, false), (58, false)] {
+            let view = Candidate { shape: [1, 1, 10, cols], ..packed };
+            assert_eq!(place(&view).is_ok(), fits, "{cols} columns behind a shift of 16 bytes");
+        }
     }
 
     #[test]

@@ -110,17 +110,16 @@ fn a_module_declares_what_it_uses() {
         );
         let bf16 = !moves && s.variant.contains("bf16") && s.variant != "bf16_bf16";
         assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
-        assert_eq!(has(C::SubgroupShuffleINTEL), s.op.starts_with("row_"), "{} {}", s.op, s.variant);
+        let shuffles = s.op.starts_with("row_") || matches!(s.op, "transpose" | "atomic_add_vec");
+        assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
         let blocks = matches!(
             s.op,
             "load_shared" | "load_transform_shared" | "store_shared" | "load_coop" | "store_coop"
         );
         assert_eq!(has(C::SubgroupBufferBlockIOINTEL), blocks, "{} {}", s.op, s.variant);
         assert_eq!(has(C::SplitBarrierINTEL), matches!(s.op, "barrier_arrive" | "barrier_wait"), "{}", s.op);
-        let subgroups = blocks || s.op.starts_with("row_");
+        let subgroups = blocks || shuffles;
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), subgroups, "{}", s.op);
-        let shuffles = s.op.starts_with("row_") || matches!(s.op, "transpose" | "atomic_add_vec");
-        assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
         assert_eq!(
             has(C::AtomicFloat32AddEXT),
             s.op.starts_with("atomic_") && s.variant.starts_with("f32"),
@@ -128,7 +127,6 @@ fn a_module_declares_what_it_uses() {
             s.op,
             s.variant
         );
-        assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), shuffles, "{}", s.op);
         let division = s.op == "div" && s.variant == "f32";
         assert_eq!(m.options.len(), if division { 2 } else { 1 }, "{} {}", s.op, s.variant);
     }
