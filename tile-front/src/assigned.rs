@@ -131,7 +131,9 @@ impl Walk {
                     for arg in &call.args {
                         match arg {
                             FunctionArg::Reference(e) | FunctionArg::Value(e) => self.expr(e),
-                            FunctionArg::Mutable(name) => self.target(&name.to_string()),
+                            FunctionArg::Mutable(name) | FunctionArg::Given(name) => {
+                                self.target(&name.to_string());
+                            }
                         }
                     }
                 }

@@ -490,6 +490,8 @@ pub enum FunctionArg {
     Reference(Expr),
     /// `&mut x`
     Mutable(Ident),
+    /// `x`: a parameter of the calling function that is a reference already.
+    Given(Ident),
     /// `x`: a scalar, a tile that moves, or a `gl` parameter.
     Value(Expr),
 }

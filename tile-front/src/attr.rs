@@ -143,13 +143,11 @@ impl Parse for Attr {
         let mut attr = Attr { entries: vec![], derives: vec![], functions: vec![], krate: default_crate() };
         while !input.is_empty() {
             if input.peek(Token![crate]) {
-                input.parse::<Token![crate]>()?;
-                input.parse::<Token![=]>()?;
-                attr.krate = input.call(Path::parse_mod_style)?;
+                attr.krate = parse_crate(input)?;
             } else {
                 let key: Ident = input.parse()?;
-                let list;
                 if key == "instances" {
+                    let list;
                     parenthesized!(list in input);
                     while !list.is_empty() {
                         attr.entries.push(list.parse()?);
@@ -158,23 +156,9 @@ impl Parse for Attr {
                         }
                     }
                 } else if key == "derive" {
-                    parenthesized!(list in input);
-                    while !list.is_empty() {
-                        let name: Ident = list.parse()?;
-                        list.parse::<Token![=]>()?;
-                        attr.derives.push((name, list.parse()?));
-                        if !list.is_empty() {
-                            list.parse::<Token![,]>()?;
-                        }
-                    }
+                    attr.derives.extend(parse_derives(input)?);
                 } else if key == "fns" {
-                    parenthesized!(list in input);
-                    while !list.is_empty() {
-                        attr.functions.push(list.call(Path::parse_mod_style)?);
-                        if !list.is_empty() {
-                            list.parse::<Token![,]>()?;
-                        }
-                    }
+                    attr.functions.extend(parse_fns(input)?);
                 } else {
                     return Err(syn::Error::new(
                         key.span(),
@@ -192,20 +176,87 @@ impl Parse for Attr {
     }
 }
 
-/// Reads the attribute of a device function: nothing, or `crate = path`.
-///
-/// # Errors
-/// What else is there.
-pub fn parse_fn_attr(tokens: TokenStream) -> syn::Result<Path> {
-    let parse = |input: ParseStream<'_>| {
-        if input.is_empty() {
-            return Ok(default_crate());
+/// The attribute of a device function: `#[tile_fn(fns(..), derive(..), crate = path)]`.
+#[derive(Clone, Debug)]
+pub struct FnAttr {
+    /// Derived sizes with their defining expressions, in order.
+    pub derives: Vec<(Ident, Expr)>,
+    /// Device functions the function calls.
+    pub functions: Vec<Path>,
+    /// The crate that generated code names everything through.
+    pub krate: Path,
+}
+
+impl Default for FnAttr {
+    fn default() -> FnAttr {
+        FnAttr { derives: vec![], functions: vec![], krate: default_crate() }
+    }
+}
+
+impl Parse for FnAttr {
+    fn parse(input: ParseStream<'_>) -> syn::Result<FnAttr> {
+        let mut attr = FnAttr::default();
+        while !input.is_empty() {
+            if input.peek(Token![crate]) {
+                attr.krate = parse_crate(input)?;
+            } else {
+                let key: Ident = input.parse()?;
+                if key == "derive" {
+                    attr.derives = parse_derives(input)?;
+                } else if key == "fns" {
+                    attr.functions = parse_fns(input)?;
+                } else {
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!(
+                            "a device function has the options `fns(..)`, `derive(..)` and `crate = path`; here it is \
+                             `{key}`\n  help: instances are listed by the kernels that call it"
+                        ),
+                    ));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
         }
-        input.parse::<Token![crate]>()?;
-        input.parse::<Token![=]>()?;
-        input.call(Path::parse_mod_style)
-    };
-    syn::parse::Parser::parse2(parse, tokens)
+        Ok(attr)
+    }
+}
+
+fn parse_crate(input: ParseStream<'_>) -> syn::Result<Path> {
+    input.parse::<Token![crate]>()?;
+    input.parse::<Token![=]>()?;
+    input.call(Path::parse_mod_style)
+}
+
+/// `(HALF = BM / 2, ..)`
+fn parse_derives(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
+    let list;
+    parenthesized!(list in input);
+    let mut out = vec![];
+    while !list.is_empty() {
+        let name: Ident = list.parse()?;
+        list.parse::<Token![=]>()?;
+        out.push((name, list.parse()?));
+        if !list.is_empty() {
+            list.parse::<Token![,]>()?;
+        }
+    }
+    Ok(out)
+}
+
+/// `(f, other::g, ..)`
+fn parse_fns(input: ParseStream<'_>) -> syn::Result<Vec<Path>> {
+    let list;
+    parenthesized!(list in input);
+    let mut out = vec![];
+    while !list.is_empty() {
+        out.push(list.call(Path::parse_mod_style)?);
+        if !list.is_empty() {
+            list.parse::<Token![,]>()?;
+        }
+    }
+    Ok(out)
 }
 
 /// Parses the attribute's tokens; reports what is wrong with them and gives `None` if nothing can be compiled.
@@ -213,11 +264,7 @@ pub fn parse_attr(tokens: TokenStream, diags: &mut Diags) -> Option<Attr> {
     let attr = match syn::parse2::<Attr>(tokens) {
         Ok(attr) => attr,
         Err(error) => {
-            for e in error {
-                let text = e.to_string();
-                let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
-                diags.push(Code::Attribute, e.span(), message, help);
-            }
+            report(error, diags);
             return None;
         }
     };
@@ -231,4 +278,13 @@ pub fn parse_attr(tokens: TokenStream, diags: &mut Diags) -> Option<Attr> {
         return None;
     }
     Some(attr)
+}
+
+/// Reports what is wrong with an attribute.
+pub fn report(error: syn::Error, diags: &mut Diags) {
+    for e in error {
+        let text = e.to_string();
+        let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+        diags.push(Code::Attribute, e.span(), message, help);
+    }
 }

@@ -389,8 +389,9 @@ impl Expansion<'_> {
                 match &p.ty {
                     ParamType::Global { dtype, mutable } => {
                         let dtype = self.printer.dtype(dtype);
-                        let view = Ident::new(if *mutable { "ViewMut" } else { "View" }, Span::mixed_site());
-                        quote!(#name: impl ::core::convert::Into<#private::#view<'a, #dtype>>)
+                        let takes = if *mutable { "LaunchOutput" } else { "LaunchInput" };
+                        let takes = Ident::new(takes, Span::mixed_site());
+                        quote!(#name: impl #private::#takes<'a, #dtype>)
                     }
                     ParamType::Scalar(ty) => {
                         let ty = scalar_path(*ty, name.span());
@@ -406,7 +407,12 @@ impl Expansion<'_> {
             .map(|p| {
                 let name = &p.name;
                 match p.ty {
-                    ParamType::Global { .. } => quote!(#private::LaunchArg::from(#name.into())),
+                    ParamType::Global { mutable: false, .. } => {
+                        quote!(#private::LaunchArg::from(#private::LaunchInput::into_view(#name)))
+                    }
+                    ParamType::Global { mutable: true, .. } => {
+                        quote!(#private::LaunchArg::from(#private::LaunchOutput::into_view_mut(#name)))
+                    }
                     ParamType::Scalar(_) => quote!(#private::LaunchArg::from(#name)),
                 }
             })

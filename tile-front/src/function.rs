@@ -14,11 +14,14 @@ use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{FnArg, ItemFn, Pat, ReturnType, Safety, Type};
 
-use crate::ast::{Block, DTypeRef, Decl, GenericKind, GenericParam, TypeRef};
+use crate::ast::{Block, DTypeRef, GenericKind, GenericParam, SizeExpr, TypeRef};
+use crate::attr::FnAttr;
+use crate::collect::{Plan, answer, at_home, inner, read};
 use crate::decl::{parse_generics, parse_param_type, parse_type};
 use crate::diag::Diags;
 use crate::expand::keep_item;
-use crate::infer::infer_sample;
+use crate::infer_sample::infer_sample;
+use crate::instance::parse_derives;
 use crate::parse::{Parser, too_deep};
 use crate::parse_stmt::check_attributes;
 use crate::print::{Printer, context, parens, scalar_path};
@@ -52,20 +55,33 @@ pub enum FunctionParam {
 pub struct Function {
     /// Its name.
     pub name: Ident,
-    /// What a kernel's expansion calls its module, beside the kernel.
-    pub alias: Ident,
     /// Generic parameters in order.
     pub generics: Vec<GenericParam>,
     /// Parameters in order.
     pub params: Vec<(Ident, FunctionParam)>,
     /// The type of the value it gives, if any.
     pub output: Option<TypeRef>,
+    /// Derived sizes, in order.
+    pub derives: Vec<(Ident, SizeExpr)>,
+    /// Where each function of its `fns(..)` stands among all.
+    pub calls: Vec<usize>,
     /// The body.
     pub body: Block,
 }
 
+/// A function that an executable copy calls.
+#[derive(Clone, Debug)]
+pub struct Callee {
+    /// Its module: beside the kernel that calls, inside the module of a function that calls.
+    pub alias: Ident,
+    /// True beside a kernel.
+    pub beside: bool,
+    /// Which parameters are tiles or vectors by value.
+    pub moves: Vec<bool>,
+}
+
 /// Reads a device function. `None` when it cannot be one; the errors say why.
-pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
+pub fn parse_function(item: &ItemFn, attr: &FnAttr, diags: &mut Diags) -> Option<Function> {
     let before = diags.list().len();
     let sig = &item.sig;
     let mut refuse = |span: Span, what: &str, help: &str| {
@@ -136,8 +152,12 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
             }
         },
     };
+    let derives = parse_derives(&attr.derives, &generics, diags);
+    let functions = names(&attr.functions, diags);
     let mut parser = Parser::new(&generics, diags);
     parser.in_function = true;
+    parser.own = Some(sig.ident.clone());
+    parser.functions = &functions;
     parser.references = by_reference(&params).cloned().collect();
     let body = parser.block(&item.block);
     let block = &item.block;
@@ -158,7 +178,7 @@ pub fn parse_function(item: &ItemFn, diags: &mut Diags) -> Option<Function> {
         }
         Some(parsed) => Some(parsed?),
     };
-    Some(Function { name: sig.ident.clone(), alias: sig.ident.clone(), generics, params, output, body })
+    Some(Function { name: sig.ident.clone(), generics, params, output, derives, calls: vec![], body })
 }
 
 /// The parameters that are tiles or vectors passed by reference.
@@ -236,73 +256,157 @@ pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
             "split the expression with `let`",
         );
     }
-    let krate = match crate::attr::parse_fn_attr(attr) {
-        Ok(krate) => krate,
-        Err(e) => {
-            diags.push(
-                Code::Attribute,
-                e.span(),
-                "a device function has one option, `crate = path`; here it is another",
-                "instances are listed by the kernels that call it",
-            );
-            crate::attr::default_crate()
-        }
-    };
-    let function = if diags.is_empty() { parse_function(&parsed, &mut diags) } else { None };
+    let options = syn::parse2::<FnAttr>(attr.clone()).unwrap_or_else(|e| {
+        crate::attr::report(e, &mut diags);
+        FnAttr::default()
+    });
+    let function = if diags.is_empty() { parse_function(&parsed, &options, &mut diags) } else { None };
     let Some(function) = function else {
         // A kernel that lists it gets no tokens, and says nothing of a mistake that is reported here.
         let errors = diags.compile_errors();
         let kept = crate::expand::keep_unchecked(&parsed);
-        let module = module(&parsed, &TokenStream::new(), &TokenStream::new());
+        let module = module(&parsed, &[], &TokenStream::new(), &TokenStream::new());
         return quote! { #errors #kept #module };
     };
-    let private = quote!(#krate::__private);
-    let scalar_maps = infer_sample(&function);
-    let witnesses = Default::default();
-    let references: Vec<Ident> = by_reference(&function.params).cloned().collect();
-    let printer = Printer {
-        private: &private,
-        witnesses: &witnesses,
-        scalar_maps: &scalar_maps,
-        functions: &[],
-        references: &references,
-    };
-    let body = body(&parsed, &function, &printer);
+    let answer = answer(&identity(&parsed), &attr, &parsed);
     let kept = keep_item(&parsed);
-    let mut bare = parsed.clone();
-    bare.attrs.clear();
-    bare.vis = syn::Visibility::Inherited;
-    let module = module(&parsed, &quote!(#bare), &body);
+    let content = if options.functions.is_empty() {
+        body(&parsed, &function, &[], &options.krate)
+    } else {
+        let krate = &options.krate;
+        let first = inner(0);
+        quote! { self::#first::__tokens! { #krate::__private::tile_fn_collect, { #answer } } }
+    };
+    let module = module(&parsed, &options.functions, &answer, &content);
     quote! { #kept #module }
 }
 
-/// The module beside a device function, with the macro that hands its tokens over.
-fn module(item: &ItemFn, tokens: &TokenStream, content: &TokenStream) -> TokenStream {
-    let (vis, name) = (&item.vis, &item.sig.ident);
-    // Exported macros share one name space per crate; the hash keeps equal names of different modules apart.
+/// Makes the executable copy of the first function, once the others have all functions that it reaches.
+pub fn tile_fn_collect(answers: &[TokenStream]) -> TokenStream {
+    let Some(own) = answers.first().and_then(read) else { return TokenStream::new() };
+    let plan = Plan::of(&[quote!(self)], answers);
+    let krate = &own.attr.krate;
+    if let Some(next) = plan.next {
+        return quote! {
+            #next::__tokens! { #krate::__private::tile_fn_collect, #({ #answers })* }
+        };
+    }
+    let mut diags = Diags::default();
+    if let Some(cycle) = plan.cycle() {
+        // Another function's cycle is reported where that stands.
+        if cycle.first() == Some(&own.item.sig.ident.to_string())
+            && let Some(path) = own.attr.functions.iter().find(|p| last(p).is_some_and(|n| *n == cycle[1]))
+        {
+            refuse_cycle(&cycle, path.span(), &mut diags);
+        }
+        return diags.compile_errors();
+    }
+    if plan.broken {
+        return TokenStream::new();
+    }
+    let functions = parse_all(&plan, own.item.sig.ident.span(), &mut diags);
+    match functions.first() {
+        Some(function) if diags.is_empty() => body(&own.item, function, &functions, krate),
+        Some(_) | None => TokenStream::new(),
+    }
+}
+
+/// Reports a cycle of calls.
+pub fn refuse_cycle(cycle: &[String], span: Span, diags: &mut Diags) {
+    let way: Vec<String> = cycle.iter().map(|name| format!("`{name}`")).collect();
+    diags.push(
+        Code::Recursion,
+        span,
+        format!("device functions do not call themselves; here {}", way.join(" calls ")),
+        "write the repetition as a `while` or `for`, which carry tiles, vectors and scalars",
+    );
+}
+
+fn last(path: &syn::Path) -> Option<&Ident> {
+    crate::decl::path_name(path)
+}
+
+/// What tells a function from all others: its text, where it stands, and in which crate.
+fn identity(item: &ItemFn) -> String {
     let mut hasher = DefaultHasher::new();
-    (quote!(#item).to_string(), format!("{:?}", name.span())).hash(&mut hasher);
-    let hidden = format_ident!("__tile_fn_{}_{:016x}", name, hasher.finish());
-    let doc = format!("The device function `{name}` for kernels that list it in `fns(..)`.");
+    let place = format!("{:?}", item.sig.ident.span());
+    let krate = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
+    (quote!(#item).to_string(), place, krate).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The module beside a device function, with the macro that hands its tokens over.
+fn module(
+    item: &ItemFn,
+    functions: &[syn::Path],
+    tokens: &TokenStream,
+    content: &TokenStream,
+) -> TokenStream {
+    let (vis, name, id) = (&item.vis, &item.sig.ident, identity(item));
+    // Exported macros share one name space per crate; the hash keeps equal names of different modules apart.
+    let hidden = format_ident!("__tile_fn_{}_{}", name, id);
+    let inside = format_ident!("__in_tile_fn_{}_{}", name, id);
+    let uses = functions.iter().enumerate().map(|(i, path)| {
+        let beside = format_ident!("__beside_tile_fn_{}_{}_{}", name, id, i);
+        quote! { #[doc(hidden)] #[allow(unused_imports)] use #path as #beside; }
+    });
+    let reexports = (0..functions.len()).map(|i| {
+        let (beside, inner) = (format_ident!("__beside_tile_fn_{}_{}_{}", name, id, i), inner(i));
+        quote! { #[doc(hidden)] pub use super::#beside::__this as #inner; }
+    });
+    // A private function may be called by a public one, whose callers reach it through these modules: they are public,
+    // and the name beside the function, which is as visible as the function, stands for its module.
     quote! {
         #[doc(hidden)]
         #[macro_export]
         macro_rules! #hidden {
             ($to:path, $($rest:tt)*) => { $to! { $($rest)* { #tokens } } };
         }
-        #[doc = #doc]
-        #[allow(dead_code, unused, clippy::all)]
-        #vis mod #name {
+        #(#uses)*
+        #[doc(hidden)]
+        #[allow(
+            dead_code,
+            unused,
+            unused_qualifications,
+            unused_results,
+            trivial_casts,
+            trivial_numeric_casts,
+            clippy::all,
+            clippy::pedantic
+        )]
+        pub mod #inside {
             #[doc(hidden)]
             pub use #hidden as __tokens;
+            #[doc(hidden)]
+            pub use super::#inside as __this;
+            #(#reexports)*
             #content
         }
+        #[doc(hidden)]
+        #[allow(unused_imports)]
+        #vis use self::#inside as #name;
     }
 }
 
 /// `pub fn body`, the executable copy.
-fn body(item: &ItemFn, function: &Function, printer: &Printer<'_>) -> TokenStream {
-    let private = printer.private;
+fn body(item: &ItemFn, function: &Function, functions: &[Function], krate: &syn::Path) -> TokenStream {
+    let private = &quote!(#krate::__private);
+    let scalar_maps = infer_sample(function, functions);
+    let witnesses = Default::default();
+    let references: Vec<Ident> = by_reference(&function.params).cloned().collect();
+    let callees: Vec<Callee> = function
+        .calls
+        .iter()
+        .enumerate()
+        .filter_map(|(i, &index)| Some(callee(inner(i), false, functions.get(index)?)))
+        .collect();
+    let printer = &Printer {
+        private,
+        witnesses: &witnesses,
+        scalar_maps: &scalar_maps,
+        callees: &callees,
+        references: &references,
+    };
     let generics = function.generics.iter().map(|g| {
         let name = &g.name;
         match g.kind {
@@ -346,17 +450,11 @@ fn body(item: &ItemFn, function: &Function, printer: &Printer<'_>) -> TokenStrea
     }
 }
 
-/// Reads the device functions a kernel lists; reports those that cannot be inlined.
-pub fn parse_listed(
-    kernel: &Decl,
-    paths: &[syn::Path],
-    tokens: &[TokenStream],
-    diags: &mut Diags,
-) -> Vec<Function> {
+/// The names by which a body calls the functions that its attribute lists.
+pub fn names(paths: &[syn::Path], diags: &mut Diags) -> Vec<Ident> {
     let mut seen = BTreeSet::new();
     let mut out = vec![];
-    for (path, tokens) in paths.iter().zip(tokens) {
-        let Some(name) = crate::decl::path_name(path) else { continue };
+    for name in paths.iter().filter_map(last) {
         if !seen.insert(name.to_string()) {
             diags.push(
                 Code::Attribute,
@@ -364,14 +462,35 @@ pub fn parse_listed(
                 format!("each function of `fns(..)` has a name of its own; `{name}` stands here twice"),
                 "rename one with `use .. as ..`",
             );
-            continue;
         }
-        let Ok(item) = syn::parse2::<ItemFn>(tokens.clone()) else { continue };
-        if let Some(mut function) = parse_function(&item, diags) {
-            function.name = name.clone();
-            function.alias = format_ident!("__{}_{}", kernel.name, name);
+        out.push(name.clone());
+    }
+    out
+}
+
+/// Reads every function of a collection; reports those that cannot be inlined.
+pub fn parse_all(plan: &Plan, root: Span, diags: &mut Diags) -> Vec<Function> {
+    let mut out = vec![];
+    for entry in &plan.entries {
+        let item = &entry.item;
+        let Ok(item) = syn::parse2::<ItemFn>(at_home(quote!(#item), root)) else { continue };
+        if let Some(mut function) = parse_function(&item, &entry.attr, diags) {
+            function.calls = entry.calls.clone();
             out.push(function);
         }
     }
     out
+}
+
+/// The functions that a kernel lists, as its executable copy calls them.
+pub fn callees(kernel: &Ident, names: &[Ident], listed: &[usize], functions: &[Function]) -> Vec<Callee> {
+    let found = names.iter().zip(listed).filter_map(|(name, &index)| {
+        Some(callee(format_ident!("__{}_{}", kernel, name), true, functions.get(index)?))
+    });
+    found.collect()
+}
+
+fn callee(alias: Ident, beside: bool, function: &Function) -> Callee {
+    let moves = function.params.iter().map(|(_, p)| matches!(p, FunctionParam::Registers(_, Pass::Value)));
+    Callee { alias, beside, moves: moves.collect() }
 }

@@ -13,19 +13,32 @@ use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{Block, Bound, DTypeRef, Decl, Expr, ExprKind, GenericKind, GenericParam, ParamType};
 use crate::diag::Diags;
-use crate::function::{Function, FunctionParam};
-use crate::instance::{Binding, Value};
+use crate::function::Function;
+use crate::instance::Binding;
 use crate::value::{Ends, Frame, SymTile, SymType, SymVector, Val, Var, Want, value_id};
 use tile_ir::error::{Code, Span};
 use tile_ir::ir::{Access, Exit, Kernel, Op, OpKind, Param, ParamId, ParamKind, Region, ValueId};
 use tile_ir::scalar::{Binary, Const, Unary, casts};
-use tile_ir::types::{DType, ScalarType, TileType, Type, VectorType};
+use tile_ir::types::{ScalarType, TileType, Type, VectorType};
+
+/// How deep expressions may nest once device functions are inlined: within the stack of every thread that rustc runs
+/// macros on.
+const MAX_NESTING: u32 = 128;
+
+/// How deep a call of a device function nests, in expressions: what its walk takes of the stack.
+pub(crate) const CALL: u32 = 4;
 
 /// Infers one instance.
 pub struct Infer<'a> {
     pub(crate) binding: Cow<'a, Binding>,
-    /// Device functions the kernel may call.
+    /// Every device function that the kernel reaches.
     pub(crate) functions: &'a [Function],
+    /// Where the functions that the body at hand lists stand among them.
+    pub(crate) calls: Vec<usize>,
+    /// True where only the kinds of values matter.
+    pub(crate) sampling: bool,
+    /// How many expressions the walk is inside of.
+    pub(crate) nesting: u32,
     /// How many device functions the walk is inside of.
     pub(crate) depth: u32,
     pub(crate) kernel: Kernel,
@@ -67,8 +80,8 @@ pub struct Inferred {
 }
 
 /// Types the body of one instance and builds its IR.
-pub fn infer(decl: &Decl, functions: &[Function], binding: &Binding) -> Inferred {
-    let mut this = Infer::new(decl, functions, binding);
+pub fn infer(decl: &Decl, (functions, listed): (&[Function], &[usize]), binding: &Binding) -> Inferred {
+    let mut this = Infer::new(decl, functions, listed, binding);
     this.declare_params(decl);
     this.block(&decl.body, Want::Any);
     this.kernel.body.ops = this.ops.pop().unwrap_or_default();
@@ -79,57 +92,6 @@ pub fn infer(decl: &Decl, functions: &[Function], binding: &Binding) -> Inferred
         witnesses: this.witnesses,
         scalar_maps: this.scalar_maps,
     }
-}
-
-/// Learns which methods of a device function work on scalars, by walking it once for each value of its switches
-/// with stand-ins for its other generics; the kinds of values do not depend on them. Errors do not count here: they
-/// are reported where the function is used.
-pub fn infer_sample(function: &Function) -> BTreeSet<u32> {
-    let mut out = BTreeSet::new();
-    for flag in [false, true] {
-        let values = function.generics.iter().map(|g| {
-            let value = match g.kind {
-                GenericKind::Type(Bound::MmaInput) => Value::Type(DType::Bf16),
-                GenericKind::Type(Bound::Element | Bound::AnyElement) => Value::Type(DType::F32),
-                GenericKind::Size => Value::Size(16),
-                GenericKind::Flag => Value::Flag(flag),
-            };
-            (g.name.clone(), value)
-        });
-        let span = function.name.span();
-        let name = function.name.to_string();
-        let binding = Binding {
-            values: values.collect(),
-            listed: vec![],
-            name: name.clone(),
-            subgroups: (1, 1),
-            host_only: true,
-            span,
-        };
-        let decl = Decl {
-            name: function.name.clone(),
-            is_unsafe: false,
-            generics: function.generics.clone(),
-            params: vec![],
-            body: Block::default(),
-            exprs: 0,
-        };
-        let mut this = Infer::new(&decl, &[], &binding);
-        for (name, param) in &function.params {
-            let val = match param {
-                FunctionParam::Scalar(s) => Val::Scalar(this.kernel.new_value(Type::Scalar(*s)), *s),
-                FunctionParam::Global(_) => Val::Global(ParamId(0)),
-                FunctionParam::Registers(ty, _) => {
-                    this.declare_broken(name, Some(ty));
-                    continue;
-                }
-            };
-            this.vars.push(Var { name: name.clone(), val });
-        }
-        this.block(&function.body, Want::Any);
-        out.extend(this.scalar_maps);
-    }
-    out
 }
 
 /// The bounds of the element type parameters among generic parameters.
@@ -145,7 +107,12 @@ pub(crate) fn bounds_of(generics: &[GenericParam]) -> Vec<(Ident, Bound)> {
 
 impl<'a> Infer<'a> {
     /// Starts a walk.
-    fn new(decl: &Decl, functions: &'a [Function], binding: &'a Binding) -> Infer<'a> {
+    pub(crate) fn new(
+        decl: &Decl,
+        functions: &'a [Function],
+        listed: &[usize],
+        binding: &'a Binding,
+    ) -> Infer<'a> {
         let kernel = Kernel {
             name: decl.name.to_string(),
             instance: binding.name.clone(),
@@ -160,6 +127,9 @@ impl<'a> Infer<'a> {
         Infer {
             binding: Cow::Borrowed(binding),
             functions,
+            calls: listed.to_vec(),
+            sampling: false,
+            nesting: 0,
             depth: 0,
             kernel,
             diags: Diags::default(),
@@ -373,6 +343,20 @@ impl Infer<'_> {
 
     /// Types an expression.
     pub(crate) fn expr(&mut self, e: &Expr, want: Want<'_>) -> Option<Val> {
+        if self.nesting >= MAX_NESTING {
+            let message = format!(
+                "expressions nest at most {MAX_NESTING} deep, those of inlined device functions included"
+            );
+            let help = "bind parts of the expression with `let`, or call fewer functions inside each other";
+            return self.too_large(e.span, message, help);
+        }
+        self.nesting += 1;
+        let val = self.expr_kind(e, want);
+        self.nesting -= 1;
+        val
+    }
+
+    fn expr_kind(&mut self, e: &Expr, want: Want<'_>) -> Option<Val> {
         if let Some(known) = self.known(e) {
             return Some(self.constant(Const::Bool(known), e.span));
         }

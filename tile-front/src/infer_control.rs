@@ -306,7 +306,7 @@ impl Infer<'_> {
         otherwise: Option<&Block>,
         want: Want<'_>,
     ) -> (Option<Val>, Ends) {
-        if let Some(known) = self.known(cond) {
+        if let Some(known) = self.known(cond).filter(|_| !self.sampling) {
             return match (known, otherwise) {
                 (true, _) => self.block(then, want),
                 (false, Some(block)) => self.block(block, want),

@@ -7,14 +7,19 @@ use std::borrow::Cow;
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{DTypeRef, Expr, FunctionArg, FunctionCall, GenericArg, GenericKind, SizeRef, TypeRef};
+use crate::ast::{
+    DTypeRef, Expr, ExprKind, FunctionArg, FunctionCall, GenericArg, GenericKind, SizeRef, TypeRef,
+};
 use crate::function::{Function, FunctionParam, Pass};
-use crate::infer::{Infer, bounds_of};
+use crate::infer::{CALL, Infer, bounds_of};
 use crate::instance::{Binding, Value};
 use crate::value::{
     Ends, SymTile, SymVector, Val, Var, Want, sym_tile, sym_type, sym_vector, value_id, with_id,
 };
 use tile_ir::error::Code;
+
+/// How many ops a kernel may have when a further function is inlined.
+const MAX_INLINED: u64 = 65_536;
 
 /// What a generic parameter of the callee is in the caller's terms.
 #[derive(Clone, Debug)]
@@ -34,7 +39,18 @@ impl Infer<'_> {
     /// Types a call of a device function by walking its body.
     pub(crate) fn call_function(&mut self, call: &FunctionCall, e: &Expr) -> Option<Val> {
         let functions = self.functions;
-        let function = functions.get(call.index)?;
+        let function = functions.get(*self.calls.get(call.index)?)?;
+        if self.sampling {
+            return self.sample_call(call, function);
+        }
+        self.emitted.0 += 1;
+        if self.emitted.0 > MAX_INLINED {
+            let message = format!(
+                "a kernel has at most {MAX_INLINED} ops once its device functions are inlined; here it has more"
+            );
+            return self.too_large(e.span, message, "call fewer functions, or call them in a loop");
+        }
+        self.passed_once(call)?;
         let mut terms = Terms { function, found: vec![] };
         if !call.generics.is_empty() && call.generics.len() != function.generics.len() {
             let message = format!(
@@ -113,16 +129,24 @@ impl Infer<'_> {
         let outer_types = self.global_types.clone();
         let outer_bounds = core::mem::replace(&mut self.bounds, bounds_of(&function.generics));
         self.global_types.extend(globals);
+        let outer_calls = core::mem::replace(&mut self.calls, function.calls.clone());
         self.depth += 1;
+        self.nesting += CALL - 1;
         let result = self.function_body(function);
         self.depth -= 1;
+        self.nesting -= CALL - 1;
+        self.calls = outer_calls;
         let inner_vars = core::mem::replace(&mut self.vars, outer_vars);
         self.loops = outer_loops;
         self.global_types = outer_types;
         self.bounds = outer_bounds;
         self.binding = outer_binding;
         for (i, arg) in call.args.iter().enumerate() {
-            let FunctionArg::Mutable(name) = arg else { continue };
+            let name = match (arg, &function.params[i].1) {
+                (FunctionArg::Mutable(name), _)
+                | (FunctionArg::Given(name), FunctionParam::Registers(_, Pass::Mutable)) => name,
+                (FunctionArg::Given(_) | FunctionArg::Reference(_) | FunctionArg::Value(_), _) => continue,
+            };
             if let (Some(id), Some(old)) =
                 (inner_vars.get(i).and_then(|v| value_id(&v.val)), self.lookup(name))
             {
@@ -131,6 +155,43 @@ impl Infer<'_> {
         }
         let val = result?;
         Some(terms.in_callers_terms(val))
+    }
+
+    /// Reports a kernel that inlining makes too large, once.
+    pub(crate) fn too_large<T>(&mut self, span: TokenSpan, message: String, help: &str) -> Option<T> {
+        if self.diags.list().iter().any(|d| d.code == Code::Inlining) {
+            return None;
+        }
+        self.error(Code::Inlining, span, message, help)
+    }
+
+    /// What is passed by `&mut` is not passed a second time in one call.
+    fn passed_once(&mut self, call: &FunctionCall) -> Option<()> {
+        let name_of = |arg: &FunctionArg| match arg {
+            FunctionArg::Mutable(name) | FunctionArg::Given(name) => Some(name.clone()),
+            FunctionArg::Reference(e) | FunctionArg::Value(e) => match &e.kind {
+                ExprKind::Name(name) => Some(name.clone()),
+                _ => None,
+            },
+        };
+        for (i, arg) in call.args.iter().enumerate() {
+            let FunctionArg::Mutable(name) = arg else { continue };
+            let again = call
+                .args
+                .iter()
+                .enumerate()
+                .filter(|(j, _)| *j != i)
+                .find_map(|(_, other)| name_of(other).filter(|n| n == name));
+            if let Some(again) = again {
+                return self.error(
+                    Code::Arguments,
+                    again.span(),
+                    format!("a variable passed by `&mut` is passed once; here `{name}` is passed twice"),
+                    "pass a value of its own, such as `&x.scale(1.0)`",
+                );
+            }
+        }
+        Some(())
     }
 
     /// Evaluates an argument and types it as the parameter's type, in the callee's terms.
@@ -144,6 +205,16 @@ impl Infer<'_> {
         let function = &terms.function.name;
         let (span, val, pass) = match arg {
             FunctionArg::Mutable(name) => (name.span(), self.lookup(name)?, Pass::Mutable),
+            // rustc knows whether the reference is mutable.
+            FunctionArg::Given(name) => {
+                let pass = match param {
+                    FunctionParam::Registers(_, Pass::Mutable) => Pass::Mutable,
+                    FunctionParam::Registers(..) | FunctionParam::Scalar(_) | FunctionParam::Global(_) => {
+                        Pass::Reference
+                    }
+                };
+                (name.span(), self.lookup(name)?, pass)
+            }
             FunctionArg::Reference(e) => (e.span, self.expr(e, Want::Any)?, Pass::Reference),
             FunctionArg::Value(e) => {
                 let want = match param {
@@ -260,6 +331,18 @@ impl Infer<'_> {
         for param in &terms.function.generics {
             let name = param.name.to_string();
             let Some((_, term, value)) = terms.found.iter().find(|(n, ..)| *n == name) else {
+                if terms.function.derives.iter().any(|(n, _)| *n == name) {
+                    let message = format!(
+                        "the arguments do not fix the derived size `{name}` of `{}`",
+                        terms.function.name
+                    );
+                    return self.error(
+                        Code::Generics,
+                        span,
+                        message,
+                        "write the generic arguments, `f::<M, HALF>(..)`, with a size that the kernel derives likewise",
+                    );
+                }
                 let message = format!("the arguments do not fix `{name}` of `{}`", terms.function.name);
                 return self.error(
                     Code::Generics,
@@ -290,7 +373,31 @@ impl Infer<'_> {
             }
             values.push((param.name.clone(), *value));
         }
-        Some(Binding { values, ..self.binding.clone().into_owned() })
+        let binding = Binding { values, ..self.binding.clone().into_owned() };
+        let function = &terms.function.name;
+        for (name, expr) in &terms.function.derives {
+            let given = binding.values.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+            let (message, help) = match (binding.eval(expr).map(Value::Size), given) {
+                (Ok(needed), Some(given)) if needed == given => continue,
+                (Ok(needed), given) => (
+                    format!(
+                        "the derived size `{name}` of `{function}` is {needed} in instance {}; here it is {}",
+                        binding.name,
+                        given.map(|v| v.to_string()).unwrap_or_default(),
+                    ),
+                    "derive the size in the kernel by the same formula",
+                ),
+                (Err(why), _) => (
+                    format!(
+                        "the derived size `{name}` of `{function}` has no value in {}: {why}",
+                        binding.name
+                    ),
+                    "derive sizes in order, from sizes that the arguments fix or derived before",
+                ),
+            };
+            return self.error(Code::Generics, span, message, help);
+        }
+        Some(binding)
     }
 
     fn function_body(&mut self, function: &Function) -> Option<Val> {

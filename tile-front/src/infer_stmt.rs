@@ -10,7 +10,6 @@ use crate::value::{Ends, Frame, SymType, Val, Var, Want, sym_tile, sym_type, sym
 use tile_ir::error::Code;
 use tile_ir::ir::OpKind;
 use tile_ir::scalar::Binary;
-use tile_ir::types::Type;
 
 impl Infer<'_> {
     /// Walks a statement; says whether it ended the block.
@@ -47,10 +46,10 @@ impl Infer<'_> {
             }
             Stmt::LetTuple { names, ty, value } => self.let_tuple(names, ty.as_ref(), value),
             Stmt::Assign { name, op, value } => self.assign(name, *op, value),
-            Stmt::For { counter, lo, hi, step, body, unroll: true, span } => {
+            Stmt::For { counter, lo, hi, step, body, unroll: true, span } if !self.sampling => {
                 return self.unrolled_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
             }
-            Stmt::For { counter, lo, hi, step, body, unroll: false, span } => {
+            Stmt::For { counter, lo, hi, step, body, unroll: _, span } => {
                 self.for_loop(counter.as_ref(), lo, hi, step.as_ref(), body, *span);
             }
             Stmt::Expr(e) => {
@@ -71,24 +70,7 @@ impl Infer<'_> {
     }
 
     pub(crate) fn declare_broken(&mut self, name: &Ident, ty: Option<&TypeRef>) {
-        let val = match ty {
-            Some(TypeRef::Scalar(s, _)) => Val::Scalar(self.kernel.new_value(Type::Scalar(*s)), *s),
-            Some(TypeRef::Tile(t)) => {
-                let sym = sym_tile(t);
-                match self.concrete(&sym) {
-                    Some(c) => Val::Tile(self.kernel.new_value(Type::Tile(c)), sym),
-                    None => Val::Broken,
-                }
-            }
-            Some(TypeRef::Vector(v)) => {
-                let sym = sym_vector(v);
-                match self.concrete_vector(&sym) {
-                    Some(c) => Val::Vector(self.kernel.new_value(Type::Vector(c)), sym),
-                    None => Val::Broken,
-                }
-            }
-            Some(TypeRef::Shared(_) | TypeRef::Own(..) | TypeRef::Tuple(..)) | None => Val::Broken,
-        };
+        let val = ty.map_or(Val::Broken, |ty| self.stand_in(ty));
         self.vars.push(Var { name: name.clone(), val });
     }
 

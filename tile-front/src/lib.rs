@@ -14,6 +14,7 @@ mod assigned;
 mod ast;
 mod attr;
 mod by_name;
+mod collect;
 mod decl;
 mod diag;
 mod expand;
@@ -26,6 +27,7 @@ mod infer_function;
 mod infer_group;
 mod infer_layout;
 mod infer_map;
+mod infer_sample;
 mod infer_selection;
 mod infer_stmt;
 mod instance;
@@ -50,8 +52,9 @@ use syn::ItemFn;
 
 use crate::ast::Decl;
 use crate::attr::Attr;
+use crate::collect::Plan;
 use crate::diag::{Diag, Diags};
-use crate::function::Function;
+use crate::function::Callee;
 use crate::value::SymType;
 use tile_ir::error::{Code, Diagnostic};
 
@@ -64,41 +67,51 @@ struct Pipeline {
     compiled: Vec<Compiled>,
     witnesses: BTreeMap<u32, SymType>,
     scalar_maps: BTreeSet<u32>,
-    functions: Vec<Function>,
+    /// The functions of `fns(..)`, as the executable copy calls them.
+    callees: Vec<Callee>,
+    /// A device function has mistakes.
+    broken: bool,
 }
 
 /// Expands `#[tile_kernel(attr)] item`.
 ///
 /// A kernel that lists device functions is expanded in steps: the first asks the macro beside the first function for
-/// its tokens, which come back through [`tile_kernel_collect`]; the last step has them all.
+/// its tokens, which come back through [`tile_kernel_collect`]; the last step has those of every function it reaches.
 pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
-    if let Ok(parsed) = syn::parse2::<Attr>(attr.clone())
-        && let Some(first) = parsed.functions.first()
-    {
-        let krate = &parsed.krate;
-        return quote! { #first::__tokens! { #krate::__private::tile_kernel_collect, { #attr } { #item } } };
-    }
-    expand_kernel(attr, item, &[])
+    collect_kernel(attr, item, &[])
 }
 
 /// Goes on with the expansion of a kernel that lists device functions: the input is the attribute, the kernel and
 /// the functions collected so far, each in braces.
 pub fn tile_kernel_collect(input: TokenStream) -> TokenStream {
-    let mut groups = input.into_iter().filter_map(|t| match t {
-        TokenTree::Group(g) => Some(g.stream()),
-        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
-    });
+    let mut groups = braced(input);
     let (Some(attr), Some(item)) = (groups.next(), groups.next()) else { return TokenStream::new() };
-    let functions: Vec<TokenStream> = groups.collect();
+    let answers: Vec<TokenStream> = groups.collect();
+    collect_kernel(attr, item, &answers)
+}
+
+fn collect_kernel(attr: TokenStream, item: TokenStream, answers: &[TokenStream]) -> TokenStream {
     if let Ok(parsed) = syn::parse2::<Attr>(attr.clone())
-        && let Some(next) = parsed.functions.get(functions.len())
+        && let Some(next) = Plan::of(&paths(&parsed.functions), answers).next
     {
         let krate = &parsed.krate;
         return quote! {
-            #next::__tokens! { #krate::__private::tile_kernel_collect, { #attr } { #item } #({ #functions })* }
+            #next::__tokens! { #krate::__private::tile_kernel_collect, { #attr } { #item } #({ #answers })* }
         };
     }
-    expand_kernel(attr, item, &functions)
+    expand_kernel(attr, item, answers)
+}
+
+/// The contents of the braces.
+fn braced(input: TokenStream) -> impl Iterator<Item = TokenStream> {
+    input.into_iter().filter_map(|t| match t {
+        TokenTree::Group(g) => Some(g.stream()),
+        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    })
+}
+
+fn paths(paths: &[syn::Path]) -> Vec<TokenStream> {
+    paths.iter().map(|path| quote!(#path)).collect()
 }
 
 /// Expands `#[tile_fn(attr)] item`.
@@ -106,8 +119,15 @@ pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
     function::tile_fn(attr, item)
 }
 
+/// Makes the executable copy of a device function that calls others: the input is the function and those collected so
+/// far, each in braces.
+pub fn tile_fn_collect(input: TokenStream) -> TokenStream {
+    let answers: Vec<TokenStream> = braced(input).collect();
+    function::tile_fn_collect(&answers)
+}
+
 /// Expands a kernel whose device functions are known.
-fn expand_kernel(attr: TokenStream, item: TokenStream, functions: &[TokenStream]) -> TokenStream {
+fn expand_kernel(attr: TokenStream, item: TokenStream, answers: &[TokenStream]) -> TokenStream {
     if let Some(span) = parse::too_deep(&item).or_else(|| parse::too_deep(&attr)) {
         let mut diags = Diags::default();
         diags.push(
@@ -138,7 +158,7 @@ fn expand_kernel(attr: TokenStream, item: TokenStream, functions: &[TokenStream]
             return quote! { #errors #item };
         }
     };
-    let (pipeline, diags) = compile(attr.clone(), &parsed, functions);
+    let (pipeline, diags) = compile(attr.clone(), &parsed, answers);
     let krate = pipeline.attr.as_ref().map_or_else(attr::default_crate, |a| a.krate.clone());
     let private = quote!(#krate::__private);
     let derived: Vec<_> =
@@ -151,22 +171,22 @@ fn expand_kernel(attr: TokenStream, item: TokenStream, functions: &[TokenStream]
             private: &private,
             witnesses: &pipeline.witnesses,
             scalar_maps: &pipeline.scalar_maps,
-            functions: &pipeline.functions,
+            callees: &pipeline.callees,
             references: &[],
         },
-        function_tokens: functions,
+        function_tokens: answers,
         compiled: if diags.is_empty() { &pipeline.compiled } else { &[] },
         derived: &derived,
     };
-    // A device function without tokens has mistakes, which are reported where it stands.
-    if functions.iter().any(TokenStream::is_empty) {
+    // The mistakes of a device function are reported where it stands.
+    if pipeline.broken {
         let (kept, module) = (expand::keep_unchecked(&parsed), expansion.broken_module());
         return quote! { #kept #module };
     }
     if diags.is_empty() {
         let (kept, module) = (expand::keep_item(&parsed), expansion.module());
         let paths = pipeline.attr.iter().flat_map(|a| &a.functions);
-        let uses = paths.zip(&pipeline.functions).map(|(path, f)| {
+        let uses = paths.zip(&pipeline.callees).map(|(path, f)| {
             let alias = &f.alias;
             quote! { #[doc(hidden)] #[allow(unused_imports)] use #path as #alias; }
         });
@@ -196,18 +216,33 @@ pub fn compile_source(attr: &str, source: &str) -> Result<Vec<Compiled>, Vec<Str
         return Err(vec!["the source is not a function".into()]);
     };
     let functions: Vec<TokenStream> = items.map(|i| quote!(#i)).collect();
-    let (pipeline, diags) = compile(tokens(attr)?, &item, &functions);
+    let attr = tokens(attr)?;
+    let listed = syn::parse2::<Attr>(attr.clone()).map(|a| a.functions).unwrap_or_default();
+    let answers = collect::replay(&listed, &functions);
+    let (pipeline, mut diags) = compile(attr, &item, &answers);
+    if pipeline.broken && diags.is_empty() {
+        match Plan::of(&paths(&listed), &answers).cycle() {
+            Some(cycle) => function::refuse_cycle(&cycle, Span::call_site(), &mut diags),
+            None => {
+                let message = "the functions of `fns(..)` stand behind the kernel; here one is missing";
+                diags.push(Code::Attribute, Span::call_site(), message, "");
+            }
+        }
+    }
     if diags.is_empty() { Ok(pipeline.compiled) } else { Err(diags.list().iter().map(Diag::text).collect()) }
 }
 
 /// Runs the stages; each collects all its errors, and the next runs only on a clean result.
-fn compile(attr: TokenStream, item: &ItemFn, listed: &[TokenStream]) -> (Pipeline, Diags) {
+fn compile(attr: TokenStream, item: &ItemFn, answers: &[TokenStream]) -> (Pipeline, Diags) {
     let mut diags = Diags::default();
     let attr = attr::parse_attr(attr, &mut diags);
     let mut decl = decl::parse_decl(item, &mut diags);
-    let paths = attr.as_ref().map(|a| a.functions.as_slice()).unwrap_or_default();
-    let functions = function::parse_listed(&decl, paths, listed, &mut diags);
-    let names: Vec<_> = functions.iter().map(|f| f.name.clone()).collect();
+    let listed = attr.as_ref().map(|a| a.functions.as_slice()).unwrap_or_default();
+    let names = function::names(listed, &mut diags);
+    let plan = Plan::of(&paths(listed), answers);
+    let broken = plan.broken || plan.cycle().is_some();
+    let functions = function::parse_all(&plan, decl.name.span(), &mut diags);
+    let callees = function::callees(&decl.name, &names, &plan.listed, &functions);
     let mut parser = parse::Parser::new(&decl.generics, &mut diags);
     parser.functions = &names;
     parser.is_unsafe = decl.is_unsafe;
@@ -220,11 +255,11 @@ fn compile(attr: TokenStream, item: &ItemFn, listed: &[TokenStream]) -> (Pipelin
     let mut compiled = vec![];
     let mut witnesses = BTreeMap::new();
     let mut scalar_maps = BTreeSet::new();
-    if !diags.is_empty() {
-        return (Pipeline { decl, attr, compiled, witnesses, scalar_maps, functions }, diags);
+    if !diags.is_empty() || broken {
+        return (Pipeline { decl, attr, compiled, witnesses, scalar_maps, callees, broken }, diags);
     }
     for binding in bindings {
-        let inferred = infer::infer(&decl, &functions, &binding);
+        let inferred = infer::infer(&decl, (&functions, &plan.listed), &binding);
         for (id, sym) in inferred.witnesses {
             witnesses.entry(id).or_insert(sym);
         }
@@ -260,5 +295,5 @@ fn compile(attr: TokenStream, item: &ItemFn, listed: &[TokenStream]) -> (Pipelin
             },
         }
     }
-    (Pipeline { decl, attr, compiled, witnesses, scalar_maps, functions }, diags)
+    (Pipeline { decl, attr, compiled, witnesses, scalar_maps, callees, broken }, diags)
 }

@@ -70,7 +70,9 @@ pub struct Parser<'a> {
     pub in_function: bool,
     /// Parameters of a device function that are tiles or vectors passed by reference: they are used without `&`.
     pub references: Vec<Ident>,
-    /// Names of the device functions the kernel may call.
+    /// The name of the device function whose body it is.
+    pub own: Option<Ident>,
+    /// Names of the device functions the body may call.
     pub functions: &'a [Ident],
     /// Calls of `shared` so far.
     pub shared: usize,
@@ -87,6 +89,7 @@ impl<'a> Parser<'a> {
             is_unsafe: false,
             in_function: false,
             references: vec![],
+            own: None,
             functions: &[],
             shared: 0,
             depth: 0,

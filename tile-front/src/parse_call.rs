@@ -150,6 +150,15 @@ impl Parser<'_> {
         if let Some(index) = self.functions.iter().position(|f| *f == text) {
             return self.function(c, p, index);
         }
+        if self.own.as_ref().is_some_and(|own| *own == text) {
+            self.diags.push(
+                Code::Recursion,
+                name.span(),
+                format!("device functions do not call themselves; here `{text}` calls `{text}`"),
+                "write the repetition as a `while` or `for`, which carry tiles, vectors and scalars",
+            );
+            return None;
+        }
         let Some((_, form)) = OPS.iter().chain(GROUP_OPS).find(|(n, _)| *n == text) else {
             let ops = [OPS, GROUP_OPS].concat();
             let help = match nearest(&text, &ops) {
@@ -161,8 +170,9 @@ impl Parser<'_> {
                 }
                 Some((near, form)) => format!("did you mean `{near}`? Its form is `{form}`"),
                 None if self.in_function => {
-                    "a device function calls ops only; let the kernel call both, and pass the result on"
-                        .to_string()
+                    format!(
+                        "a device function calls ops, and the functions it lists: `#[tile_fn(fns({text}))]`"
+                    )
                 }
                 None => {
                     let all: Vec<&str> = ops.iter().map(|(n, _)| *n).collect();
@@ -238,6 +248,7 @@ impl Parser<'_> {
                 SynExpr::Reference(r) if r.mutability.is_some() => {
                     let target = match strip(&r.expr) {
                         SynExpr::Path(p) => p.path.get_ident().cloned(),
+                        SynExpr::Unary(u) if matches!(u.op, syn::UnOp::Deref(_)) => self.reference(&u.expr),
                         _ => None,
                     };
                     let Some(target) = target else {
@@ -250,7 +261,10 @@ impl Parser<'_> {
                     FunctionArg::Mutable(target)
                 }
                 SynExpr::Reference(r) => FunctionArg::Reference(self.parse_expr(&r.expr)?),
-                other => FunctionArg::Value(self.parse_expr(other)?),
+                other => match self.reference(other) {
+                    Some(name) => FunctionArg::Given(name),
+                    None => FunctionArg::Value(self.parse_expr(other)?),
+                },
             });
         }
         let call = FunctionCall { index, generics, args };

@@ -14,7 +14,7 @@ use crate::ast::{
     At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, FunctionArg, GenericArg, Method, Operand, SizeExpr,
     SizeRef, Stmt, TileRef, TypeRef,
 };
-use crate::function::Function;
+use crate::function::Callee;
 use crate::value::{SymType, sym_shared};
 use tile_ir::ir::Peers;
 use tile_ir::scalar::{Binary, Unary};
@@ -28,8 +28,8 @@ pub struct Printer<'a> {
     pub witnesses: &'a BTreeMap<u32, SymType>,
     /// Element-wise methods whose receiver is a scalar, by expression id.
     pub scalar_maps: &'a BTreeSet<u32>,
-    /// Device functions the kernel may call.
-    pub functions: &'a [Function],
+    /// The device functions that the body lists.
+    pub callees: &'a [Callee],
     /// Names that stand for references already: parameters of a device function.
     pub references: &'a [Ident],
 }
@@ -457,7 +457,9 @@ impl Printer<'_> {
             }
             CallOp::Function(function) => {
                 let cx = context();
-                let alias = self.functions.get(function.index).map(|f| ident(&f.alias.to_string(), span));
+                let callee = self.callees.get(function.index);
+                let alias = callee.map(|f| ident(&f.alias.to_string(), span));
+                let from = callee.is_some_and(|f| f.beside).then(|| quote_spanned!(span => super::));
                 let generics = function.generics.iter().map(|g| match g {
                     GenericArg::Type(d) => self.dtype(d),
                     GenericArg::Size(s) => self.size(s),
@@ -465,15 +467,24 @@ impl Printer<'_> {
                     GenericArg::FlagParam(name) => quote!(#name),
                 });
                 let generics = (!function.generics.is_empty()).then(|| quote!(::<#(#generics),*>));
-                let args = function.args.iter().map(|a| match a {
+                let moves = |i: usize| callee.is_some_and(|f| f.moves.get(i) == Some(&true));
+                let args = function.args.iter().enumerate().map(|(i, a)| match a {
+                    // A move is for the user's own copy to judge, once.
+                    FunctionArg::Value(Expr { kind: ExprKind::Name(name), .. }) if moves(i) => {
+                        quote_spanned!(span => ::core::clone::Clone::clone(&#name))
+                    }
                     FunctionArg::Reference(e) => {
-                        let e = self.expr(e);
+                        let e = self.borrowed(e);
                         quote_spanned!(span => &#e)
                     }
-                    FunctionArg::Mutable(name) => quote_spanned!(span => &mut #name),
+                    FunctionArg::Mutable(name) => {
+                        let place = self.place(name);
+                        quote_spanned!(span => &mut #place)
+                    }
+                    FunctionArg::Given(name) => quote!(#name),
                     FunctionArg::Value(e) => self.expr(e),
                 });
-                (quote_spanned! { span => super::#alias::body #generics }, quote!(#cx, #(#args),*))
+                (quote_spanned! { span => #from #alias::body #generics }, quote!(#cx, #(#args),*))
             }
             CallOp::Group(group) => return self.group_call(call, group),
             CallOp::Fill(value) => {

@@ -92,7 +92,8 @@ codes! {
          SIMD16, systolic depth 8). Any multiple is fine; the compiler picks the block messages.";
     RegisterBudget = "T021", "The tiles alive at one time fit the register file.",
         "A sub-group has 256 registers of 64 bytes (16,384 bytes) in its large mode. The message gives the bytes alive at the op that \
-         exceeds it; use a smaller instance, or shorten the life of a tile.";
+         exceeds it; use a smaller instance, or shorten the life of a tile. An instance for the host alone (`; host`) has no registers to fit, but \
+         a stack: all its tiles take at most 133,955,584 bytes.";
     OperandRole = "T022", "A matrix multiplication takes a `Row` left and a packed right operand.",
         "Load the left operand with `load` (role `Row`), the right one with `load_transform` (role `Vnni`, for `mma_AB`) or, from an \
          [N, K] tensor, with `load_transpose` (role `VnniT`, for `mma_ABt`). The accumulator has the role `Acc`.";
@@ -186,6 +187,12 @@ codes! {
          literals, sizes (`BM as u32`), counters of unrolled loops around it, and what is computed from them; the step is a constant as \
          in every loop. All runs together make at most 16,384 ops. `break` and `continue` are decided by such constants too, since a \
          body that is written out cannot be left at run time: use a plain `for` for that.";
+    Recursion = "T062", "A device function does not call itself, directly or through others.",
+        "Device functions are inlined, so a cycle of calls would never end. Write the repetition as a loop: a `while` or `for` carries \
+         tiles, vectors and scalars. The message names the cycle.";
+    Inlining = "T063", "A kernel stays of bounded size and depth once its device functions are inlined.",
+        "Device functions are inlined at every call, so functions that call others several times multiply. A kernel has at most 65,536 \
+         ops, and its expressions nest at most 128 deep, each call counting as 4. Call in a loop, or bind parts with `let`.";
     Structure = "T090", "The compiler's own representation is well formed.",
         "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
 }

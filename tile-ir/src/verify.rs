@@ -4,6 +4,10 @@
 //! obeys its typing rule (`ops`); stores go to owned tiles; the grid comes from exactly one `own_tile`; the
 //! live tiles fit the register file; at least one device has everything the kernel uses.
 //!
+//! Uniformity is by type: a scalar has one value for the whole sub-group, because every op that gives one computes it
+//! from scalars, parameters, the sub-group's place, or one element of memory. What steers a sub-group (conditions, bounds,
+//! coordinates, widths) must be a scalar, so control flow and the ops of a sub-group never diverge.
+//!
 //! *Guarantees*: on `Ok`, none of that needs checking again, and [`Facts`] are right. All broken rules are
 //! reported, not only the first. *Not checked*: whether Intel's compiler spills (`cargo tile verify` asks it).
 
@@ -15,6 +19,9 @@ use crate::legal::{Device, MAX_SUBGROUPS, REGISTER_BYTES};
 use crate::ops;
 use crate::types::{ScalarType, Type};
 use crate::{uniform, workgroup};
+
+/// The tile bytes for which the host device makes a stack: 1 GiB, less 2 MiB, holds eight copies of every tile.
+const HOST_BYTES: u64 = ((1 << 30) - (2 << 20)) / 8;
 
 /// What the verifier learnt about a kernel on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,13 +108,24 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
         ));
         return Err(out);
     }
-    let mut host_tile_bytes: u64 = kernel.values.iter().map(|t| t.host_bytes()).sum();
+    let mut host_tile_bytes = kernel.values.iter().fold(0u64, |sum, t| sum.saturating_add(t.host_bytes()));
     // The host turns a tile before it stores it.
     kernel.body.walk(&mut |op| {
         if let OpKind::StoreTranspose { tile, .. } = &op.kind {
-            host_tile_bytes += kernel.ty(*tile).host_bytes();
+            host_tile_bytes = host_tile_bytes.saturating_add(kernel.ty(*tile).host_bytes());
         }
     });
+    if host_tile_bytes > HOST_BYTES {
+        out.push(Diagnostic::new(
+            Code::RegisterBudget,
+            peak.span,
+            format!(
+                "all tiles of a kernel must fit {HOST_BYTES} bytes of stack on the host; here they take {host_tile_bytes}"
+            ),
+            "use smaller tile sizes in this instance",
+        ));
+        return Err(out);
+    }
     let (grid, tile) = grid.expect("exactly one own_tile was checked above");
     let facts = Facts { grid, tile, devices, live_tile_bytes: peak.bytes, host_tile_bytes };
     Ok(Verified { kernel, facts })
@@ -545,7 +563,7 @@ fn live_peak(kernel: &Kernel) -> Peak {
 fn note_peak(kernel: &Kernel, live: &[bool], span: Span, peak: &mut Peak) {
     let alive = live.iter().enumerate().filter(|(_, on)| **on).map(|(i, _)| kernel.values[i]);
     let tiles = alive.filter(|t| t.register_bytes() > 0);
-    let bytes: u64 = tiles.clone().map(|t| t.register_bytes()).sum();
+    let bytes = tiles.clone().fold(0u64, |sum, t| sum.saturating_add(t.register_bytes()));
     if bytes > peak.bytes {
         *peak = Peak { bytes, span, tiles: tiles.map(|t| t.to_string()).collect() };
     }

@@ -45,6 +45,7 @@ use proc_macro::TokenStream;
 /// |---|---|
 /// | `instances(<ARGS; subgroups = (R, C)>, ..)` | one entry per instance: the generic arguments in order, and the grid of sub-groups that forms a work-group |
 /// | `derive(HALF = BM / 2, ..)` | sizes computed from others; they are `const` parameters of the function but are not listed in the entries |
+/// | `fns(f, other::g, ..)` | the device functions the kernel calls, by path |
 /// | `crate = path` | where the generated code finds `tile_std` (for crates that re-export it) |
 ///
 /// # What it makes
@@ -58,10 +59,45 @@ use proc_macro::TokenStream;
 ///
 /// # The language
 ///
-/// `let`, assignment, `if`/`else`, `for` over ranges (with `step_by`), early `return`, scalars `u32`, `i32`,
-/// `u64`, `f32`, `bool`, and the ops and methods of `tile_std::prelude`. A tile's *source* (`zeros`, a load) has a
-/// written type; everything after it is derived. Scalar arithmetic wraps, division by zero gives 0. Every rule
-/// has a code that `cargo tile explain CODE` explains.
+/// `let`, assignment, `if`/`else` and `match` on integers and `bool`, `for` over ranges (with `step_by`), `while`,
+/// `break`, `continue`, early `return`, scalars `u32`, `i32`, `u64`, `f32`, `bool`, the ops and methods of
+/// `tile_std::prelude`, and device functions ([`tile_fn`]). A tile's *source* (`zeros`, a load) has a written type;
+/// everything after it is derived. Scalar arithmetic wraps, division by zero gives 0. Every rule has a code that
+/// `cargo tile explain CODE` explains.
+///
+/// `#[unroll]` before a `for` writes its body out once per value of the counter, which is then a constant: an `if` or
+/// `match` on it leaves one way only. Its bounds are literals, sizes, and counters of unrolled loops around it.
+///
+/// ```
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(instances(<3; subgroups = (1, 1)>))]
+/// pub fn powers<const N: usize>(c: &mut gl<f32>, x: &gl<f32>, kind: u32) {
+///     let at = own_tile::<8, 16>(c, Linear);
+///     let x: rt<f32, 8, 16> = load(x, at);
+///     let mut sum: rt<f32, 8, 16> = fill(1.0);
+///     #[unroll]
+///     for i in 0..N as u32 {
+///         sum = match i {
+///             0 => sum.add(&x),
+///             _ => sum.add(&x.mul(&sum)),
+///         };
+///     }
+///     let s = match kind {
+///         0 => 1.0,
+///         1 | 2 => 0.5,
+///         3..=9 if kind % 2 == 1 => 0.25,
+///         _ => 0.0,
+///     };
+///     store(c, &sum.scale(s), at);
+/// }
+///
+/// let x = Tensor::from_slice(1, 2, &[1.0f32, 2.0])?;
+/// let mut c = Tensor::<f32>::zeros(1, 2)?;
+/// powers::launch::<3>(&Device::host(), &mut c, &x, 5)?;
+/// assert_eq!(c.to_vec(), [2.0, 6.75]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// A kernel that is an `unsafe fn` may store at any coordinate with `store_at`; its launchers are `unsafe`.
 #[proc_macro_attribute]
@@ -111,7 +147,47 @@ pub fn tile_kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// Functions do not call each other, and end at their end (no `return`). Option: `crate = path`, as for kernels.
+/// A function gives several values as a tuple, `-> (rt<f32, M, N>, rv<f32, M, PerRow>)`, which its caller binds:
+/// `let (x, m) = f(..);`. It may call other device functions, which it lists in the same way; the kernel lists only
+/// those it calls itself. Functions do not call themselves, and end at their end (no `return`).
+///
+/// | option | meaning |
+/// |---|---|
+/// | `fns(f, other::g, ..)` | the device functions the function calls |
+/// | `derive(HALF = M / 2, ..)` | relations between its sizes, which its callers must keep |
+/// | `crate = path` | as for kernels |
+///
+/// ```
+/// use tile_std::prelude::*;
+///
+/// #[tile_fn]
+/// fn shifted<const M: usize, const N: usize>(x: &rt<f32, M, N>, top: &rv<f32, M, PerRow>) -> rt<f32, M, N> {
+///     x.sub_row(top).exp2()
+/// }
+///
+/// #[tile_fn(fns(shifted))]
+/// pub fn soft<const M: usize, const N: usize>(x: &rt<f32, M, N>) -> (rt<f32, M, N>, rv<f32, M, PerRow>) {
+///     let e = shifted(x, &x.row_max());
+///     let sum = e.row_sum();
+///     (e.div_row(&sum), sum)
+/// }
+///
+/// #[tile_kernel(fns(soft), instances(<8, 16; subgroups = (1, 1)>))]
+/// pub fn softmax<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>) {
+///     let at = own_tile::<M, N>(y, Linear);
+///     let x: rt<f32, M, N> = load(x, at);
+///     let (p, _) = soft(&x);
+///     store(y, &p, at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let x = Tensor::from_fn([1, 1, 1, 16], |_, _, _, c| c as f32)?;
+///     let mut y = Tensor::<f32>::zeros(1, 16)?;
+///     softmax::launch::<8, 16>(&Device::host(), &mut y, &x)?;
+///     assert!((y.get(0, 0, 0, 15).unwrap() - 32768.0 / 65535.0).abs() < 1e-6);
+///     Ok(())
+/// }
+/// ```
 #[proc_macro_attribute]
 pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
     tile_front::tile_fn(attr.into(), item.into()).into()
@@ -122,4 +198,11 @@ pub fn tile_fn(attr: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn tile_kernel_collect(input: TokenStream) -> TokenStream {
     tile_front::tile_kernel_collect(input.into()).into()
+}
+
+/// Goes on with the expansion of a device function that lists others. Not an interface.
+#[doc(hidden)]
+#[proc_macro]
+pub fn tile_fn_collect(input: TokenStream) -> TokenStream {
+    tile_front::tile_fn_collect(input.into()).into()
 }

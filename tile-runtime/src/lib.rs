@@ -31,7 +31,8 @@ pub use host::HostDevice;
 #[cfg(feature = "sim")]
 pub use launch::Mapped;
 pub use launch::{
-    Built, DeviceTimes, Event, LaunchArg, LaunchOptions, Moved, Ran, Report, Staged, launch, launch_async,
+    Built, DeviceTimes, Event, LaunchArg, LaunchInput, LaunchOptions, LaunchOutput, Moved, Ran, Report,
+    Staged, launch, launch_async,
 };
 #[cfg(feature = "opencl")]
 pub use opencl::OpenClDevice;

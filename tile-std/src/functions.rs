@@ -65,3 +65,39 @@ pub fn bias<T: Element, const M: usize, const N: usize>(
 pub fn silu_mul<const M: usize, const N: usize>(gate: &rt<f32, M, N>, up: &rt<f32, M, N>) -> rt<f32, M, N> {
     gate.silu().mul(up)
 }
+
+/// The middle of a gated feed-forward layer whose gate has a bias: `silu(gate[r, c] + row[0, col * N + c]) * up[r, c]`,
+/// of two accumulators.
+///
+/// `col` is the tiles' column in tiles of `N`, as for [`bias`].
+///
+/// ```
+/// use tile_std::functions::silu_mul_bias;
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(silu_mul_bias), instances(<8, 16; subgroups = (1, 1)>))]
+/// fn gated<const M: usize, const N: usize>(y: &mut gl<f32>, row: &gl<f32>) {
+///     let at = own_tile::<M, N>(y, Linear);
+///     let gate: rt<f32, M, N, Acc> = zeros();
+///     let up: rt<f32, M, N, Acc> = fill(3.0);
+///     store(y, &silu_mul_bias(&gate, &up, row, at.col()), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let row = Tensor::from_slice(1, 2, &[0.0f32, 1.0])?;
+///     let mut y = Tensor::<f32>::zeros(1, 2)?;
+///     gated::launch::<8, 16>(&Device::host(), &mut y, &row)?;
+///     assert!((y.get(0, 0, 0, 1).unwrap() - 3.0 * 0.731_058_6).abs() < 1e-5);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn(fns(bias, silu_mul))]
+pub fn silu_mul_bias<T: Element, const M: usize, const N: usize>(
+    gate: &rt<f32, M, N, Acc>,
+    up: &rt<f32, M, N, Acc>,
+    row: &gl<T>,
+    col: u32,
+) -> rt<f32, M, N> {
+    let shifted = bias(gate, row, col).to::<f32>();
+    silu_mul(&shifted, &up.to::<f32>())
+}

@@ -55,10 +55,11 @@ pub mod __private {
         bf16, elements, f16, rt, rv, st, sv,
     };
     pub use tile_lang::{ops, scalar, witness};
-    pub use tile_macros::tile_kernel_collect;
+    pub use tile_macros::{tile_fn_collect, tile_kernel_collect};
     pub use tile_runtime::{
         DType, Device, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, LaunchArg, LaunchError,
-        LaunchOptions, ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View, ViewMut, launch,
+        LaunchInput, LaunchOptions, LaunchOutput, ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View,
+        ViewMut, launch,
     };
 }
 

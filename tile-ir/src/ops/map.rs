@@ -112,10 +112,17 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         OpKind::MapBinary { op: what, lhs, rhs } => {
             let (lhs, rhs) = (kernel.ty(*lhs), kernel.ty(*rhs));
             if lhs != out || !fits(lhs, rhs) {
+                let written = match rhs {
+                    Type::Vector(v) if lhs.tile().is_some() => match v.along {
+                        Along::Rows => format!("{}_row", what.name()),
+                        Along::Cols => format!("{}_col", what.name()),
+                    },
+                    Type::Vector(_) | Type::Tile(_) | Type::Scalar(_) => what.name().to_string(),
+                };
                 let (needs, help) = needs(lhs, rhs);
                 return fail(
                     Code::MapOperand,
-                    format!("`{}` of `{lhs}` takes {needs}; here it is `{rhs}`", what.name()),
+                    format!("`{}` of `{lhs}` takes {needs}; here it is `{rhs}`", written),
                     help,
                 );
             }

@@ -210,7 +210,17 @@ fn check_load(
             Code::LoadForm,
             op.span,
             format!("`{}` gives a tile of role {gives}; here `{tile}` is asked for", form.name()),
-            super::how_to_get(tile.role).to_string(),
+            match tile.role {
+                // The form exists, but not for this type.
+                Role::Vnni | Role::VnniT
+                    if !LoadForm::Transform.gives(Role::Vnni, dtype)
+                        && !LoadForm::Transpose.gives(Role::VnniT, dtype) =>
+                {
+                    "load it with `load` and convert it before it is packed: no load packs this type"
+                        .to_string()
+                }
+                role => super::how_to_get(role).to_string(),
+            },
         ));
     }
     check_shape(tile, op)
@@ -240,7 +250,12 @@ fn check_store(
             Code::StoreShape,
             op.span,
             format!("a tensor of {dtype} stores `Row` tiles of {dtype}; here the tile is `{t}`"),
-            format!("convert it first: `.to::<{dtype}>()`"),
+            if t.role.is_right_operand() {
+                "load it with `load`: a packed tile is a right operand of a multiply and nothing else"
+                    .to_string()
+            } else {
+                format!("convert it first: `.to::<{dtype}>()`")
+            },
         ));
     }
     check_shape(t, op)

@@ -4,10 +4,13 @@
 //! launch itself, never later; a report says which module ran and why. When [`launch`] returns, the outputs are
 //! complete; [`launch_async`] returns an [`Event`]. *Not here*: execution (`host`, `sim`, `opencl`).
 
+mod argument;
 pub(crate) mod check;
 #[cfg(any(feature = "sim", feature = "opencl"))]
 pub(crate) mod copy;
 mod event;
+
+pub use argument::{LaunchInput, LaunchOutput};
 
 use core::fmt;
 use std::time::Duration;

@@ -11,6 +11,7 @@ mod device_functions;
 mod integers;
 mod layouts;
 mod loops;
+mod nested_functions;
 mod products;
 mod scalars;
 mod scopes;
