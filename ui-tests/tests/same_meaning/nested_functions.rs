@@ -1,6 +1,7 @@
 //! Device functions that call others: across modules and crates, by several ways, with several values and derived sizes.
 
 use super::{on_both, ones, scalar_of, tensor};
+use tile_std::functions::silu_mul_bias;
 use tile_std::prelude::*;
 
 mod deep {
@@ -35,7 +36,7 @@ fn step(n: u32) -> u32 {
 fn walk<const M: usize>(x: &mut rt<f32, M, 16>, mut n: u32, s: f32) -> u32 {
     let mut count = 0u32;
     while n > 1 && count < 12 {
-        let (w, next) = weight(s, n);
+        let (w, next) = deep::weight(s, n);
         *x = x.scale(w);
         n = next;
         count = step(count);
@@ -46,7 +47,7 @@ fn walk<const M: usize>(x: &mut rt<f32, M, 16>, mut n: u32, s: f32) -> u32 {
 #[tile_fn(fns(walk, crate::nested_functions::deep::step))]
 fn twice<const M: usize>(x: &mut rt<f32, M, 16>, n: u32) -> u32 {
     let first = walk(x, n, 0.5);
-    let second = walk(&mut *x, step(n) % 7, 1.0);
+    let second = walk(&mut *x, deep::step(n) % 7, 1.0);
     first * 1000 + second
 }
 
@@ -74,7 +75,7 @@ fn everything<const M: usize, const H: usize, const W: usize>(
     let at = own_tile::<H, 16>(y, Linear);
     let mut a: rt<f32, H, 16> = load(x, [0, 0]);
     let code = twice(&mut a, n);
-    let (w, _) = weight(1.0, n);
+    let (w, _) = deep::weight(1.0, n);
     let moved: rt<f32, M, 16> = fill(0.25);
     let (z, sums): (rt<f32, H, 16>, rv<f32, M, PerRow>) = spread::<M, H, W>(&moved, x);
     let mut gate: rt<f32, H, 16, Acc> = fill(w);
