@@ -28,8 +28,8 @@ pub use ops::gemm::{GemmError, GemmOptions, gemm, gemm_into};
 pub use tile_lang::prelude::{bf16, f16};
 pub use tile_macros::{tile_fn, tile_kernel};
 pub use tile_runtime::{
-    Device, DeviceError, Event, Generic, InstanceInfo, KernelInfo, LaunchError, LaunchOptions, ModuleInfo,
-    Report, Shape, Tensor, TensorError, View, ViewMut, Why,
+    Device, DeviceError, Event, Generic, InstanceInfo, KernelInfo, LaunchError, LaunchInput, LaunchOptions,
+    LaunchOutput, ModuleInfo, Report, Shape, Tensor, TensorError, View, ViewMut, Why,
 };
 
 /// Everything a kernel author and a caller of kernels write.

@@ -37,8 +37,6 @@ const INTERNAL: &[&str] = &[
     "`__",
     "::__",
     "witness",
-    "Dim<",
-    "Extent<",
     "tile_front",
     "tile_ir",
     "tile_lang",
@@ -56,7 +54,6 @@ const INTERNAL: &[&str] = &[
 ///
 /// No kernel is among the cases: the attribute words its own errors. `plain_*` are host functions over the same ops.
 const UNAVOIDABLE: &[(&str, &str, &str)] = &[
-    ("plain_", "tile::Dim<", "the type that carries a tile's extent, where rustc compares two of them"),
     ("plain_", "tile_lang::", "rustc names a type by its crate where `tile_std` has no public path to it"),
     (
         "plain_",

@@ -6,7 +6,6 @@ use tile_std::prelude::*;
 fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
     let at = own_tile::<M, 16>(c, Linear);
     let (i, (j, k)) = (n, (n, n));
-    let pair = (n, n);
     let tile: rt<f32, M, 16> = zeros();
     store(c, &tile, at);
 }

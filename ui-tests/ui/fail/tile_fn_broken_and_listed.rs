@@ -4,7 +4,7 @@ use tile_std::prelude::*;
 
 #[tile_fn]
 fn broken(s: f32) -> f32 {
-    let (x, y) = (s, s);
+    let [x, y] = [s, s];
     s
 }
 

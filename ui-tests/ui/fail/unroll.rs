@@ -21,8 +21,6 @@ fn kernel<const M: usize>(c: &mut gl<f32>, n: u32) {
     for i in 0..1000000u32 {
         acc = acc.add(i as f32);
     }
-    #[unroll]
-    while n > 3 {}
     store(c, &acc, at);
 }
 
