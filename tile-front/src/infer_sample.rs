@@ -76,7 +76,7 @@ impl Infer<'_> {
                 }
             }
             TypeRef::Tuple(parts, _) => Val::Tuple(parts.iter().map(|t| self.stand_in(t)).collect()),
-            TypeRef::Own(..) => Val::Broken,
+            TypeRef::Own(..) | TypeRef::Shared(_) => Val::Broken,
         }
     }
 
