@@ -59,6 +59,7 @@ fn judge(make: &dyn Fn(ValueId, &Values, &mut Build), steer: Option<Type>) -> Re
         subgroups: (1, 1),
         unowned_stores: true,
         host_only: false,
+        shared: vec![],
         values: vec![],
         body: region(Exit::Return),
     };
