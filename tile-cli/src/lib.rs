@@ -8,6 +8,7 @@
 
 pub mod asm;
 pub mod devices;
+pub mod conform;
 pub mod dump;
 pub mod explain;
 pub mod fuzz;
@@ -16,6 +17,7 @@ pub mod kernels;
 pub mod listing;
 pub mod module;
 pub mod ocloc;
+pub mod reference;
 pub mod run;
 pub mod table;
 pub mod tools;

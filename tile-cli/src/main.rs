@@ -16,6 +16,7 @@ use tile_cli::fuzz;
 use tile_cli::inspect::{self, Figures};
 use tile_cli::kernels::{self, KernelError};
 use tile_cli::module::{ModuleError, ModuleInput};
+use tile_cli::reference;
 use tile_cli::tools::{Tools, ToolsError, tools_required};
 use tile_cli::verify::{self, Request};
 use tile_cli::waivers::{WaiverError, Waivers};
@@ -90,7 +91,8 @@ enum Command {
     /// Makes random kernels up and compares what their words do in the simulator with what their IR means.
     ///
     /// Each case comes from one seed, which is printed with a finding: `--cases 1 --seed SEED` runs it again. Findings
-    /// are made small, and the exit code is 1. The kernels do not go through the macro and rustc.
+    /// are made small, and the exit code is 1. Every 200th batch of 16 also goes through the real macro and rustc, in a
+    /// crate that is built in the target folder.
     Fuzz {
         /// Number of cases.
         #[arg(long, default_value_t = 2000)]
@@ -104,9 +106,18 @@ enum Command {
         /// Writes each finding as a file into this folder.
         #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
+        /// Batches from one that goes through rustc to the next; 0 for none.
+        #[arg(long, value_name = "BATCHES", default_value_t = 200)]
+        real_every: u64,
         /// Prints the case of the seed and runs nothing.
         #[arg(long)]
         show: bool,
+    },
+    /// Prints the language reference, which is generated from the tables of ops, types and rules.
+    Reference {
+        /// Writes it into the repository instead.
+        #[arg(long)]
+        write: bool,
     },
     /// Shows the outside tools and their versions.
     Tools,
@@ -190,6 +201,8 @@ enum Failure {
     Dump(#[from] DumpError),
     #[error(transparent)]
     Explain(#[from] UnknownCode),
+    #[error(transparent)]
+    Real(#[from] fuzz::real::RealError),
     #[error("{0} of the modules could not be inspected")]
     Inspect(usize),
     #[error("there is no kernel to verify, and a gate that checks nothing must not pass")]
@@ -229,8 +242,15 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Explain { code: Some(code) } => print(&explain::text(&code)?)?,
         Command::Explain { code: None } => print(&explain::list())?,
         Command::Fuzz { seed, show: true, .. } => print(&fuzz::write::case(seed).text())?,
-        Command::Fuzz { cases, seed, most, keep, show: false } => {
-            return fuzz(cases, seed, most, keep.as_deref());
+        Command::Fuzz { cases, seed, most, keep, real_every, show: false } => {
+            let real_every = Some(real_every).filter(|every| *every > 0);
+            let request = fuzz::Request { cases, seed, most, attempts: 1000, plant: None, real_every };
+            return fuzz(&request, keep.as_deref());
+        }
+        Command::Reference { write: false } => print(&reference::text())?,
+        Command::Reference { write: true } => {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(reference::PATH);
+            dump::deliver(reference::text().as_bytes(), false, Some(&path))?;
         }
         Command::Devices => print(&devices::text())?,
         Command::Cache { action } => {
@@ -302,8 +322,8 @@ fn verify(
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn fuzz(cases: u64, seed: u64, most: usize, keep: Option<&Path>) -> Result<ExitCode, Failure> {
-    let report = fuzz::fuzz(&fuzz::Request { cases, seed, most, attempts: 1000, plant: None });
+fn fuzz(request: &fuzz::Request, keep: Option<&Path>) -> Result<ExitCode, Failure> {
+    let report = fuzz::fuzz(request)?;
     print(&report.text())?;
     if let Some(folder) = keep {
         report.keep(folder).map_err(|error| Failure::Keep(folder.display().to_string(), error))?;

@@ -67,3 +67,8 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// Runs the examples of the language reference.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/language.md")]
+struct Language;

@@ -88,6 +88,13 @@ const STEPS: &[Step] = &[
         work: Work::Program(CARGO, &["tile", "verify"], &[("TILE_REQUIRE_TOOLS", "1")]),
     },
     Step {
+        // The first batch goes through the real macro and rustc too.
+        name: "random kernels",
+        slow: true,
+        needs: None,
+        work: Work::Program(CARGO, &["tile", "fuzz", "--cases", "2000", "--seed", "77000"], &[]),
+    },
+    Step {
         name: "gemm example",
         slow: true,
         needs: None,

@@ -6,11 +6,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tile_ir::scalar::Const;
+use tile_ir::verify::Verified;
 use tile_sim::{Arg, Launch, Memory, Options};
 
 use super::eval::{self, Plant, Stop};
 use super::program::Case;
 use super::tensor::Tensor;
+use crate::module::ModuleInput;
 
 /// What kind of defect a finding shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,68 +71,130 @@ fn fails(kind: Kind, detail: String) -> Verdict {
     Verdict::Fails(Finding { kind, detail })
 }
 
-/// Judges a case; with `plant`, the evaluator makes a mistake.
-pub fn judge(case: &Case, plant: Option<Plant>) -> Verdict {
+/// A kernel ready to be judged on tensors and scalars, as often as one likes.
+pub struct Ready {
+    kernel: Verified,
+    parsed: tile_sim::Module,
+    /// The device module, for outside tools.
+    pub module: ModuleInput,
+    /// Capabilities the module declares.
+    pub capabilities: Vec<rspirv::spirv::Capability>,
+    /// Extensions the module declares.
+    pub extensions: Vec<&'static str>,
+}
+
+/// Compiles the kernel of a case.
+///
+/// # Errors
+/// The verdict, if there is nothing to run.
+pub fn compile(case: &Case) -> Result<Ready, Verdict> {
     let (attr, source) = (case.attr(), case.source());
     let compiled = catch_unwind(AssertUnwindSafe(|| tile_front::compile_source(&attr, &source)));
-    let compiled = match compiled {
-        Err(_) => return fails(Kind::Panic, "the compiler panics".into()),
-        Ok(Err(messages)) if messages.iter().all(|m| m.contains("[T021]")) => return Verdict::Budget,
-        Ok(Err(messages)) => return fails(Kind::Rejected, messages.join("\n")),
+    let mut compiled = match compiled {
+        Err(_) => return Err(fails(Kind::Panic, "the compiler panics".into())),
+        Ok(Err(messages)) if messages.iter().all(|m| m.contains("[T021]")) => return Err(Verdict::Budget),
+        Ok(Err(messages)) => return Err(fails(Kind::Rejected, messages.join("\n"))),
         Ok(Ok(compiled)) => compiled,
     };
-    let Some((kernel, module)) = compiled.first().and_then(|c| Some((&c.kernel, c.modules.first()?))) else {
-        return fails(Kind::Rejected, "the compiler gives no module".into());
+    let Some((kernel, module)) = compiled.pop().and_then(|mut c| Some((c.kernel, c.modules.pop()?))) else {
+        return Err(fails(Kind::Rejected, "the compiler gives no module".into()));
     };
-    let tensors: Vec<Tensor> =
-        case.dtypes().into_iter().zip(&case.tensors).map(|(dtype, spec)| Tensor::new(dtype, spec)).collect();
-
-    // By the meaning of the IR.
-    let mut slots: Vec<Option<Tensor>> = tensors.iter().cloned().map(Some).collect();
-    slots.extend(case.scalars.iter().map(|_| None));
-    let mut scalars = vec![None; tensors.len()];
-    scalars.extend(case.scalars.iter().copied().map(Some));
-    match eval::evaluate(kernel, &mut slots, &scalars, plant) {
-        Ok(()) => {}
-        Err(Stop::Host(what)) => return fails(Kind::Host, what),
-        Err(Stop::Malformed(what)) => return fails(Kind::Malformed, what.into()),
-        Err(stop @ (Stop::Ambiguous | Stop::Steps)) => return Verdict::Skipped(stop),
-    }
-    let Some(expected) = slots.swap_remove(0) else {
-        return fails(Kind::Malformed, "the output is gone".into());
-    };
-
-    // By the words.
     let parsed = match tile_sim::Module::parse(&module.words) {
         Ok(parsed) => parsed,
-        Err(error) => return fails(Kind::Unreadable, error.to_string()),
+        Err(error) => return Err(fails(Kind::Unreadable, error.to_string())),
     };
-    let mut memory = Memory::new();
-    let addresses: Vec<u64> = tensors.iter().map(|t| t.map(&mut memory)).collect();
-    for address in &addresses[1..] {
-        memory.protect(*address);
+    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_string()).collect();
+    let input = ModuleInput {
+        kernel: kernel.kernel().name.clone(),
+        instance: kernel.kernel().instance.clone(),
+        words: module.words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+        entry: module.entry,
+        options: texts(&module.options),
+        igc_options: texts(&module.igc_options),
+        devices: module.devices.iter().map(|device| device.name().to_string()).collect(),
+    };
+    Ok(Ready {
+        kernel,
+        parsed,
+        module: input,
+        capabilities: module.capabilities,
+        extensions: module.extensions,
+    })
+}
+
+/// The tensors of a case before its launch.
+pub fn tensors(case: &Case) -> Vec<Tensor> {
+    case.dtypes().into_iter().zip(&case.tensors).map(|(dtype, spec)| Tensor::new(dtype, spec)).collect()
+}
+
+impl Ready {
+    /// The kernel's IR.
+    pub fn kernel(&self) -> &Verified {
+        &self.kernel
     }
-    let mut args: Vec<Arg> = tensors.iter().zip(&addresses).flat_map(|(t, a)| t.args(*a)).collect();
-    args.extend(case.scalars.map(|c| match c {
-        Const::U32(v) => Arg::U32(v),
-        Const::I32(v) => Arg::I32(v),
-        Const::U64(v) => Arg::U64(v),
-        Const::F32(v) => Arg::F32(f32::from_bits(v)),
-        Const::Bool(v) => Arg::U32(v.into()),
-    }));
-    let before = memory.bytes(addresses[0]).to_vec();
-    let groups = [eval::groups(kernel, &tensors[0]), 1, 1];
-    let (rows, cols) = case.subgroups;
-    let launch = Launch { entry: &module.entry, groups, local: [16 * rows * cols, 1, 1], args: &args };
-    let options = Options { step_limit: STEP_LIMIT, ..Options::default() };
-    if let Err(error) = tile_sim::run_with(&parsed, &mut memory, &launch, &options) {
-        return fails(Kind::Simulator, error.to_string());
+
+    /// What the output holds after a launch on `tensors`, by the meaning of the IR; with `plant`, the evaluator makes a
+    /// mistake.
+    ///
+    /// # Errors
+    /// The verdict, if the evaluation has no result.
+    pub fn expected(&self, case: &Case, tensors: &[Tensor], plant: Option<Plant>) -> Result<Tensor, Verdict> {
+        let mut slots: Vec<Option<Tensor>> = tensors.iter().cloned().map(Some).collect();
+        slots.extend(case.scalars.iter().map(|_| None));
+        let mut scalars = vec![None; tensors.len()];
+        scalars.extend(case.scalars.iter().copied().map(Some));
+        match eval::evaluate(self.kernel(), &mut slots, &scalars, plant) {
+            Ok(()) => {}
+            Err(Stop::Host(what)) => return Err(fails(Kind::Host, what)),
+            Err(Stop::Malformed(what)) => return Err(fails(Kind::Malformed, what.into())),
+            Err(stop @ (Stop::Ambiguous | Stop::Steps)) => return Err(Verdict::Skipped(stop)),
+        }
+        slots.swap_remove(0).ok_or_else(|| fails(Kind::Malformed, "the output is gone".into()))
     }
-    compare(&expected, &before, memory.bytes(addresses[0]))
+
+    /// Judges a launch.
+    pub fn judge(&self, case: &Case, plant: Option<Plant>) -> Verdict {
+        let tensors = tensors(case);
+        let expected = match self.expected(case, &tensors, plant) {
+            Ok(expected) => expected,
+            Err(verdict) => return verdict,
+        };
+        let mut memory = Memory::new();
+        let addresses: Vec<u64> = tensors.iter().map(|t| t.map(&mut memory)).collect();
+        for address in &addresses[1..] {
+            memory.protect(*address);
+        }
+        let mut args: Vec<Arg> = tensors.iter().zip(&addresses).flat_map(|(t, a)| t.args(*a)).collect();
+        args.extend(case.scalars.map(|c| match c {
+            Const::U32(v) => Arg::U32(v),
+            Const::I32(v) => Arg::I32(v),
+            Const::U64(v) => Arg::U64(v),
+            Const::F32(v) => Arg::F32(f32::from_bits(v)),
+            Const::Bool(v) => Arg::U32(v.into()),
+        }));
+        let before = memory.bytes(addresses[0]).to_vec();
+        let groups = [eval::groups(self.kernel(), &tensors[0]), 1, 1];
+        let (rows, cols) = case.subgroups;
+        let launch =
+            Launch { entry: &self.module.entry, groups, local: [16 * rows * cols, 1, 1], args: &args };
+        let options = Options { step_limit: STEP_LIMIT, ..Options::default() };
+        if let Err(error) = tile_sim::run_with(&self.parsed, &mut memory, &launch, &options) {
+            return fails(Kind::Simulator, error.to_string());
+        }
+        compare("the simulator", &expected, &before, memory.bytes(addresses[0]))
+    }
+}
+
+/// Judges a case; with `plant`, the evaluator makes a mistake.
+pub fn judge(case: &Case, plant: Option<Plant>) -> Verdict {
+    match compile(case) {
+        Ok(ready) => ready.judge(case, plant),
+        Err(verdict) => verdict,
+    }
 }
 
 /// Compares the bytes of the output after a run with what they should be.
-fn compare(expected: &Tensor, before: &[u8], after: &[u8]) -> Verdict {
+pub fn compare(who: &str, expected: &Tensor, before: &[u8], after: &[u8]) -> Verdict {
     let (mut exact, mut close, mut unknown) = (0, 0, 0);
     let mut differences = vec![];
     let mut rest = after.to_vec();
@@ -145,7 +209,7 @@ fn compare(expected: &Tensor, before: &[u8], after: &[u8]) -> Verdict {
         let found = expected.read(after, at);
         if !want.admits(found) {
             differences.push(format!(
-                "plane {plane} row {row} column {col}: the simulator has {found:?} ({:#010x}), the evaluator {:?} ({:#010x}) within {:e}",
+                "plane {plane} row {row} column {col}: {who} has {found:?} ({:#010x}), the evaluator {:?} ({:#010x}) within {:e}",
                 found.to_bits(),
                 want.v,
                 want.v.to_bits(),

@@ -8,9 +8,10 @@
 //! | `host` | the host bodies of `tile_lang` on the same values |
 //! | `judge` | one case: compile, evaluate, simulate, compare |
 //! | `shrink` | making a failing case small |
+//! | `real` | some cases through the real macro and rustc, launched by the runtime; `driver` is its program |
 //!
-//! *Guarantees*: a seed and a count give the same cases and the same report. *Not here*: the real macro and rustc, which
-//! see the same language in the tests of `tile-std` and `ui-tests`.
+//! *Guarantees*: a seed and a count give the same cases and the same report. *Not here*: every op on every type
+//! (`conform`).
 
 pub mod dice;
 pub mod eval;
@@ -18,6 +19,7 @@ pub mod host;
 pub mod judge;
 pub mod number;
 pub mod program;
+pub mod real;
 pub mod shrink;
 pub mod tensor;
 pub mod write;
@@ -30,6 +32,7 @@ use rayon::prelude::*;
 use eval::{Plant, Stop};
 use judge::{Finding, Verdict, judge};
 use program::Case;
+use real::{Built, RealError};
 
 /// What to fuzz.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,8 @@ pub struct Request {
     pub attempts: u32,
     /// A mistake of the evaluator, to see whether it is found.
     pub plant: Option<Plant>,
+    /// Every so many batches, from the first on, a batch also goes through the real macro and rustc.
+    pub real_every: Option<u64>,
 }
 
 /// What was found.
@@ -61,6 +66,8 @@ pub struct Report {
     pub long: u64,
     /// Elements that had to have certain bits, to lie within an error, and those of which nothing was known.
     pub elements: [u64; 3],
+    /// What went through the real macro and rustc, and how many of its launches agree.
+    pub real: (Built, u64),
     /// Failing cases, made small.
     pub findings: Vec<(Case, Finding)>,
 }
@@ -69,7 +76,10 @@ pub struct Report {
 const BATCH: u64 = 16;
 
 /// Judges random cases; the findings are made small.
-pub fn fuzz(request: &Request) -> Report {
+///
+/// # Errors
+/// When a batch cannot go through rustc: see [`RealError`].
+pub fn fuzz(request: &Request) -> Result<Report, RealError> {
     let mut report = Report::default();
     let mut start = 0;
     while start < request.cases && report.findings.len() < request.most {
@@ -103,12 +113,38 @@ pub fn fuzz(request: &Request) -> Report {
         report.findings.par_extend(failing.into_par_iter().map(|(seed, finding)| {
             shrink::shrink(write::case(seed), finding, request.plant, request.attempts)
         }));
+        if request.real_every.is_some_and(|every| (start / BATCH).is_multiple_of(every.max(1))) {
+            let seeds = (start..end).map(|n| request.seed.wrapping_add(n));
+            report.through_rustc(&seeds.map(write::case).collect::<Vec<_>>(), request)?;
+        }
         start = end;
     }
-    report
+    Ok(report)
 }
 
 impl Report {
+    /// Judges a batch as compiled by the real macro and rustc. Its findings are not made small: that would take a crate per
+    /// attempt.
+    fn through_rustc(&mut self, cases: &[Case], request: &Request) -> Result<(), RealError> {
+        let name = format!("fuzz-{}", request.seed);
+        let (built, verdicts) = real::judge_all(&name, cases, real::Place::ALL, request.plant)?;
+        self.real.0.kernels += built.kernels;
+        self.real.0.instances += built.instances;
+        self.real.0.launches += built.launches;
+        for (case, verdicts) in cases.iter().zip(verdicts) {
+            for verdict in verdicts {
+                match verdict {
+                    Verdict::Agrees { .. } => self.real.1 += 1,
+                    Verdict::Fails(finding) if self.findings.len() < request.most => {
+                        self.findings.push((case.clone(), finding));
+                    }
+                    Verdict::Fails(_) | Verdict::Budget | Verdict::Skipped(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The report as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -129,6 +165,12 @@ impl Report {
         let _ = writeln!(
             text,
             "elements compared: {exact} bit by bit, {close} within an error; {unknown} have no certain value"
+        );
+        let (built, agree) = self.real;
+        let _ = writeln!(
+            text,
+            "through the macro and rustc: {} kernels, {} launches on the host and the simulator, {agree} agree",
+            built.kernels, built.launches
         );
         text
     }

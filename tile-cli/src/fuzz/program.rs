@@ -38,6 +38,27 @@ impl Stmt {
     }
 }
 
+/// A device function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// From `fn` to the brace that opens its body.
+    pub head: String,
+    /// Its statements.
+    pub body: Vec<Stmt>,
+    /// Its last expression.
+    pub result: String,
+}
+
+impl Function {
+    fn write(&self, text: &mut String) {
+        let _ = writeln!(text, "{} {{", self.head);
+        write_block(text, &self.body, 1);
+        let _ = writeln!(text, "    {}\n}}", self.result);
+    }
+}
+
 /// A kernel with what it is launched on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
@@ -47,6 +68,12 @@ pub struct Case {
     pub types: [DType; 3],
     /// Sizes `M`, `N`, `K`.
     pub sizes: [u32; 3],
+    /// The switch `F`.
+    pub flag: bool,
+    /// Whether the kernel is an `unsafe fn`, which may store anywhere.
+    pub is_unsafe: bool,
+    /// Device functions that the kernel lists.
+    pub functions: Vec<Function>,
     /// Sub-groups of a work-group as (rows, cols).
     pub subgroups: (u32, u32),
     /// The body after `own_tile`.
@@ -63,12 +90,29 @@ pub struct Case {
 pub const SCALARS: [&str; 5] = ["n", "i", "w", "x", "p"];
 
 impl Case {
-    /// The arguments of the attribute.
-    pub fn attr(&self) -> String {
+    /// The generic arguments as the attribute lists them, such as `<bf16, f32, f32, 8, 16, 16, true>`.
+    pub fn instance(&self) -> String {
         let [a, b, c] = self.types;
         let [m, n, k] = self.sizes;
+        format!("<{a}, {b}, {c}, {m}, {n}, {k}, {}>", self.flag)
+    }
+
+    /// What the attribute says beside the instances: derived sizes and device functions.
+    pub fn options(&self) -> String {
+        let names: Vec<&str> = self.functions.iter().map(|f| f.name.as_str()).collect();
+        let listed = if names.is_empty() { String::new() } else { format!("fns({}), ", names.join(", ")) };
+        format!("{listed}derive(D = M * 2, E = N + 16)")
+    }
+
+    /// The instance with its work-group, as the attribute lists it.
+    pub fn listed(&self) -> String {
         let (rows, cols) = self.subgroups;
-        format!("instances(<{a}, {b}, {c}, {m}, {n}, {k}; subgroups = ({rows}, {cols})>)")
+        format!("{}; subgroups = ({rows}, {cols})>", self.instance().trim_end_matches('>'))
+    }
+
+    /// The arguments of the attribute.
+    pub fn attr(&self) -> String {
+        format!("{}, instances({})", self.options(), self.listed())
     }
 
     /// The element types of the tensors.
@@ -77,11 +121,13 @@ impl Case {
         [c, a, b, DType::F32]
     }
 
-    /// The kernel's text.
-    pub fn source(&self) -> String {
-        let mut text = String::from(
-            "fn fuzzed<A: MmaInput, B: Element, C: Element, const M: usize, const N: usize, const K: usize>(\n    \
-             c: &mut gl<C>, a: &gl<A>, b: &gl<B>, f: &gl<f32>, n: u32, i: i32, w: u64, x: f32, p: bool,\n) {\n",
+    /// The kernel's text, without its attribute.
+    pub fn kernel(&self) -> String {
+        let safety = if self.is_unsafe { "unsafe " } else { "" };
+        let mut text = format!(
+            "{safety}fn fuzzed<A: MmaInput, B: Element, C: Element, const M: usize, const N: usize, const K: usize, \
+             const F: bool, const D: usize, const E: usize>(\n    \
+             c: &mut gl<C>, a: &gl<A>, b: &gl<B>, f: &gl<f32>, n: u32, i: i32, w: u64, x: f32, p: bool,\n) {{\n",
         );
         let _ = writeln!(text, "    let own = own_tile::<M, N>(c, {});", self.order);
         write_block(&mut text, &self.body, 1);
@@ -89,9 +135,30 @@ impl Case {
         text
     }
 
+    /// The text of the device functions, each under `attribute`.
+    pub fn device_functions(&self, attribute: &str) -> String {
+        let mut text = String::new();
+        for function in &self.functions {
+            text.push_str(attribute);
+            function.write(&mut text);
+        }
+        text
+    }
+
+    /// The kernel and its device functions, as `tile_front::compile_source` takes them.
+    pub fn source(&self) -> String {
+        self.kernel() + &self.device_functions("")
+    }
+
     /// The case as a text that a reader can rebuild: attribute, kernel, tensors and scalars.
     pub fn text(&self) -> String {
-        let mut text = format!("// seed {}\n#[tile_kernel({})]\n{}", self.seed, self.attr(), self.source());
+        let mut text = format!(
+            "// seed {}\n#[tile_kernel({})]\n{}{}",
+            self.seed,
+            self.attr(),
+            self.kernel(),
+            self.device_functions("#[tile_fn]\n")
+        );
         for ((name, dtype), s) in ["c", "a", "b", "f"].iter().zip(self.dtypes()).zip(&self.tensors) {
             let _ = writeln!(
                 text,

@@ -183,14 +183,24 @@ impl Tensor {
         places.zip(&self.elements).map(|((p, r, c), v)| ((p, r, c), *v, self.offset(p, r, c)))
     }
 
-    /// Puts the tensor into memory; gives its address.
-    pub fn map(&self, memory: &mut Memory) -> u64 {
+    /// The bytes of the tensor with those around it.
+    pub fn bytes(&self) -> Vec<u8> {
         let esz = self.dtype.size_bytes() as usize;
         let mut bytes = vec![0xFF; (self.stride * u64::from(self.spec.planes()) + 64) as usize];
         for (_, v, at) in self.places() {
             bytes[at..at + esz].copy_from_slice(&bits_of(self.dtype, v.v).to_le_bytes()[..esz]);
         }
-        memory.map(bytes, 0)
+        bytes
+    }
+
+    /// Puts the tensor into memory; gives its address.
+    pub fn map(&self, memory: &mut Memory) -> u64 {
+        memory.map(self.bytes(), 0)
+    }
+
+    /// Elements between the base and the first element; bytes from plane to plane, 0 if one plane stands for all.
+    pub fn origin_and_stride(&self) -> (u32, u64) {
+        (self.x0, if self.spec.repeated { 0 } else { self.stride })
     }
 
     /// The kernel arguments that describe the tensor.

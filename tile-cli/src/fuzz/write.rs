@@ -118,7 +118,8 @@ pub fn case(seed: u64) -> Case {
     });
     let mut writer = Writer { vars: vars.collect(), dice, next: 0, out: vec![], types, sizes, subgroups };
     let body = writer.body();
-    Case { seed, types, sizes, subgroups, body, tensors, scalars, order }
+    let (flag, is_unsafe, functions) = (false, false, vec![]);
+    Case { seed, types, sizes, flag, is_unsafe, functions, subgroups, body, tensors, scalars, order }
 }
 
 trait Params {

@@ -1,0 +1,565 @@
+//! Owns the kernels of the suite: for each op the forms in which kernel source uses it.
+//!
+//! *Guarantees*: a family of ops without bodies does not compile; the op contract test fails by name for an op whose bodies
+//! lack it. *Not here*: what the kernels are launched on (`launches`).
+
+use tile_ir::error::Code;
+use tile_ir::ir::Dim;
+use tile_ir::ops::list::{Entry, Family};
+use tile_ir::scalar::{Binary, Compare, Unary, casts};
+use tile_ir::types::{DType, ScalarType};
+
+use super::mma_inputs;
+
+/// The body of a kernel after `own_tile`, and the element types `A`, `B`, `C` it is compiled for.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// What the form is about.
+    pub form: String,
+    /// The lines.
+    pub lines: Vec<String>,
+    /// The element types.
+    pub types: Vec<[DType; 3]>,
+    /// Whether it needs an `unsafe` kernel.
+    pub is_unsafe: bool,
+}
+
+/// A tile of the tensor `n` tiles below and `w` beside the owned one.
+const AT: &str = "[own.row() + n, own.col() + w as u32]";
+/// A place for vectors and scalars.
+const THERE: &str = "[n, w as u32]";
+
+/// The element type of `b`, each once; the result has it too.
+fn own_type() -> Vec<[DType; 3]> {
+    DType::ALL.iter().map(|d| [DType::Bf16, *d, *d]).collect()
+}
+
+/// The element type of `b`, each once; the result is f32.
+fn shown_as_f32() -> Vec<[DType; 3]> {
+    DType::ALL.iter().map(|d| [DType::F16, *d, DType::F32]).collect()
+}
+
+fn f32_only() -> Vec<[DType; 3]> {
+    vec![[DType::Bf16, DType::F32, DType::F32]]
+}
+
+fn of_mma() -> Vec<[DType; 3]> {
+    mma_inputs().iter().map(|a| [*a, DType::F32, DType::F32]).collect()
+}
+
+fn body(form: impl Into<String>, types: Vec<[DType; 3]>, lines: &[&str]) -> Body {
+    let lines = lines.iter().map(|line| line.replace("AT", AT).replace("THERE", THERE)).collect();
+    Body { form: form.into(), lines, types, is_unsafe: false }
+}
+
+const STORE: &str = "store(c, &y.to::<C>(), own);";
+
+/// `y` is a tile made by `from` out of a tile `t`: as `Row` of every type, and as an accumulator.
+fn of_tiles(from: &str) -> Vec<Body> {
+    let line = format!("let y = {from};");
+    vec![
+        body("Row tile", own_type(), &["let t: rt<B, M, N> = load(b, AT);", &line, STORE]),
+        body("Acc tile", f32_only(), &["let t: rt<f32, M, N, Acc> = load(f, AT);", &line, STORE]),
+    ]
+}
+
+/// `y` shows the vector made by `from` out of a vector `v`.
+fn of_vectors(from: &str) -> Vec<Body> {
+    let vector = |form: &str, load: &str, spread: &str| {
+        let line = format!("let y = z.{spread}(&{from}.to::<f32>());");
+        body(form, shown_as_f32(), &[load, "let z: rt<f32, M, N> = fill(-0.0);", &line, STORE])
+    };
+    vec![
+        vector("PerRow vector", "let v: rv<B, M, PerRow> = load_vec(b, THERE);", "add_row"),
+        vector("PerCol vector", "let v: rv<B, N, PerCol> = load_vec(b, THERE);", "add_col"),
+    ]
+}
+
+/// Lines that show all bits of the scalar `r`.
+fn shown(ty: ScalarType) -> Vec<String> {
+    let word = match ty {
+        ScalarType::U32 => "r",
+        ScalarType::I32 => "r as u32",
+        ScalarType::U64 => "(r ^ (r >> 32u64)) as u32",
+        ScalarType::Bool => "r as u32",
+        ScalarType::F32 => {
+            return vec!["let y: rt<f32, M, N> = fill(r);".into(), STORE.into()];
+        }
+    };
+    vec![
+        format!("let q = {word};"),
+        "let z: rt<f32, M, N> = fill((q >> 16u32) as f32);".into(),
+        "let y = z.keep_cols(1u32, (q & 65535u32) as f32);".into(),
+        STORE.into(),
+    ]
+}
+
+fn scalar(form: impl Into<String>, ty: ScalarType, expression: &str) -> Body {
+    let mut lines = vec![format!("let r: {ty} = {expression};")];
+    lines.extend(shown(ty));
+    Body { form: form.into(), lines, types: f32_only(), is_unsafe: false }
+}
+
+/// Two operands of a scalar type.
+fn operands(ty: ScalarType) -> (&'static str, &'static str) {
+    match ty {
+        ScalarType::U32 => ("n", "(w as u32)"),
+        ScalarType::I32 => ("i", "(n as i32)"),
+        ScalarType::U64 => ("w", "(i as u64)"),
+        ScalarType::F32 => ("x", "load_scalar(f, [1u32, 0u32])"),
+        ScalarType::Bool => ("p", "(n < 3u32)"),
+    }
+}
+
+/// The kernels about an op.
+pub fn bodies(op: &Entry) -> Vec<Body> {
+    let name = op.name.as_str();
+    match op.family {
+        Family::OwnTile => vec![body(
+            "coordinates",
+            f32_only(),
+            &[
+                "let plane = own.batch() * 7u32 + own.depth();",
+                "let r = (plane * 64u32 + own.row()) * 64u32 + own.col() + own.outside() as u32;",
+                "let y: rt<f32, M, N> = fill(r as f32);",
+                STORE,
+            ],
+        )],
+        Family::Place => vec![scalar("place", ScalarType::U32, &format!("{name}()"))],
+        Family::Dim => {
+            let dims = Dim::ALL.iter().map(|d| (d.name().to_string(), format!("b.{}()", d.name())));
+            let tiles = [("row_tiles", "b.row_tiles(M)"), ("col_tiles", "b.col_tiles(N)")];
+            let tiles = tiles.map(|(form, call)| (form.to_string(), call.to_string()));
+            dims.chain(tiles).map(|(form, call)| scalar(form, ScalarType::U32, &call)).collect()
+        }
+        Family::Zeros => vec![
+            body("Row tile", own_type(), &["let t: rt<B, M, N> = zeros();", "let y = t.add(x);", STORE]),
+            body(
+                "Acc tile",
+                f32_only(),
+                &["let t: rt<f32, M, N, Acc> = zeros();", "let y = t.add(x);", STORE],
+            ),
+            body(
+                "vectors",
+                shown_as_f32(),
+                &[
+                    "let v: rv<B, M, PerRow> = zeros();",
+                    "let u: rv<B, N, PerCol> = zeros();",
+                    "let t: rt<f32, M, N> = fill(x);",
+                    "let y = t.add_row(&v.to::<f32>()).add_col(&u.to::<f32>());",
+                    STORE,
+                ],
+            ),
+        ],
+        Family::Fill => vec![
+            body("Row tile", own_type(), &["let y: rt<B, M, N> = fill(x);", STORE]),
+            body("Acc tile", f32_only(), &["let y: rt<f32, M, N, Acc> = fill(x);", STORE]),
+            body(
+                "vectors",
+                shown_as_f32(),
+                &[
+                    "let v: rv<B, M, PerRow> = fill(x);",
+                    "let u: rv<B, N, PerCol> = fill(0.7);",
+                    "let t: rt<f32, M, N> = fill(-0.0);",
+                    "let y = t.add_row(&v.to::<f32>()).add_col(&u.to::<f32>());",
+                    STORE,
+                ],
+            ),
+            body(
+                "Vnni tile",
+                of_mma(),
+                &[
+                    "let l: rt<A, M, K> = load(a, AT);",
+                    "let r: rt<A, K, N, Vnni> = fill(0.3);",
+                    "let mut y: rt<f32, M, N, Acc> = zeros();",
+                    "mma_AB(&mut y, &l, &r);",
+                    STORE,
+                ],
+            ),
+        ],
+        Family::Load => loads(name),
+        Family::LoadVector => of_vectors("v"),
+        Family::LoadScalar => vec![body(
+            "one element",
+            shown_as_f32(),
+            &["let y: rt<f32, M, N> = fill(load_scalar(b, THERE));", STORE],
+        )],
+        Family::Prefetch => {
+            let peers: &[&str] =
+                if name == "prefetch_load" { &[""] } else { &[", Peers::Row", ", Peers::Col"] };
+            let one = |peers: &&str| {
+                let line = format!("{name}::<rt<B, M, N>>(b, AT{peers});");
+                body(
+                    format!("whole{peers}"),
+                    own_type(),
+                    &[&line, "let y: rt<B, M, N> = load(b, AT);", STORE],
+                )
+            };
+            peers.iter().map(one).collect()
+        }
+        Family::Store => {
+            let mut anywhere = body(
+                "any coordinate",
+                own_type(),
+                &[
+                    "let y: rt<B, M, N> = load(b, AT);",
+                    "store_at(c, &y.to::<C>(), [own.batch(), own.depth(), own.row() + n, own.col() + w as u32]);",
+                ],
+            );
+            anywhere.is_unsafe = true;
+            let mut elements = body(
+                "any element",
+                own_type(),
+                &[
+                    "let y: rt<B, M, N> = load(b, AT);",
+                    "if own.row() + own.col() + own.batch() + own.depth() == 0u32 {",
+                    "store_at(c, &y.to::<C>(), elements([n, w as u32]));",
+                    "}",
+                ],
+            );
+            elements.is_unsafe = true;
+            vec![
+                body("owned tile", own_type(), &["let y: rt<B, M, N> = load(b, AT);", STORE]),
+                anywhere,
+                elements,
+            ]
+        }
+        Family::Mma => vec![
+            body(
+                "mma_AB over K",
+                of_mma(),
+                &[
+                    "let mut y: rt<f32, M, N, Acc> = fill(x);",
+                    "for k in 0..a.col_tiles(K) {",
+                    "let l: rt<A, M, K> = load(a, [own.row() + n, k]);",
+                    "let r: rt<A, K, N, Vnni> = load_transform(a, [k, own.col() + w as u32]);",
+                    "mma_AB(&mut y, &l, &r);",
+                    "}",
+                    STORE,
+                ],
+            ),
+            body(
+                "mma_ABt over K",
+                of_mma(),
+                &[
+                    "let mut y: rt<f32, M, N, Acc> = zeros();",
+                    "for k in 0..a.col_tiles(K) {",
+                    "let l: rt<A, M, K> = load(a, [own.row() + n, k]);",
+                    "let r: rt<A, K, N, VnniT> = load_transpose(a, [own.col() + w as u32, k]);",
+                    "mma_ABt(&mut y, &l, &r);",
+                    "}",
+                    STORE,
+                ],
+            ),
+        ],
+        Family::Convert => {
+            let pairs =
+                DType::ALL.iter().flat_map(|b| DType::ALL.iter().map(|c| [DType::F16, *b, *c])).collect();
+            let mut all = vec![body("Row tile", pairs, &["let y: rt<B, M, N> = load(b, AT);", STORE])];
+            let from_f32 = DType::ALL.iter().map(|c| [DType::Bf16, DType::F32, *c]).collect();
+            all.push(body("Acc tile", from_f32, &["let y: rt<f32, M, N, Acc> = load(f, AT);", STORE]));
+            all.extend(of_vectors("v.to::<f32>().to::<B>()"));
+            all
+        }
+        Family::Scale => vec![
+            body(
+                "Row tile",
+                f32_only(),
+                &["let t: rt<f32, M, N> = load(f, AT);", "let y = t.scale(x);", STORE],
+            ),
+            body(
+                "Acc tile",
+                f32_only(),
+                &["let t: rt<f32, M, N, Acc> = load(f, AT);", "let y = t.scale(x);", STORE],
+            ),
+            body(
+                "vector",
+                f32_only(),
+                &[
+                    "let v: rv<f32, M, PerRow> = load_vec(f, THERE);",
+                    "let z: rt<f32, M, N> = fill(-0.0);",
+                    "let y = z.add_row(&v.scale(x));",
+                    STORE,
+                ],
+            ),
+        ],
+        Family::MapUnary => {
+            let mut all = of_tiles(&format!("t.{name}()"));
+            all.extend(of_vectors(&format!("v.{name}()")));
+            // Those that f32 has in Rust.
+            if ["abs", "exp", "exp2", "log2", "sqrt", "recip", "tanh"].contains(&name) {
+                let text = format!("load_scalar(f, THERE).{name}()").replace("THERE", THERE);
+                all.push(scalar("scalar", ScalarType::F32, &text));
+            }
+            all
+        }
+        Family::MapBinary => {
+            let mut all = of_tiles(&format!("t.{name}(x)"));
+            for (load, call) in [
+                ("let u: rt<B, M, N> = load(b, [n, own.col()]);".to_string(), name.to_string()),
+                ("let u: rv<f32, M, PerRow> = load_vec(f, THERE);".to_string(), format!("{name}_row")),
+                ("let u: rv<f32, N, PerCol> = load_vec(f, THERE);".to_string(), format!("{name}_col")),
+            ] {
+                let line = format!("let y = t.{call}(&u);");
+                let form = format!("{call} with {}", if call == name { "a tile" } else { "a vector" });
+                all.push(body(form, own_type(), &["let t: rt<B, M, N> = load(b, AT);", &load, &line, STORE]));
+            }
+            all.extend(of_vectors(&format!("v.{name}(&v.abs())")));
+            all.extend(of_vectors(&format!("v.{name}(x)")));
+            all
+        }
+        Family::Reduce => {
+            let rows = name.starts_with("row_");
+            let (load, spread) = if rows {
+                ("let v: rv<f32, M, PerRow> = load_vec(f, THERE);", "add_row")
+            } else {
+                ("let v: rv<f32, N, PerCol> = load_vec(f, THERE);", "add_col")
+            };
+            let zero = "let z: rt<f32, M, N> = fill(-0.0);";
+            let tile = "let t: rt<B, M, N> = load(b, AT);";
+            let plain = format!("let y = z.{spread}(&t.{name}());");
+            let running = format!("let y = z.{spread}(&t.{name}_with(&v));");
+            vec![
+                body("Row tile", shown_as_f32(), &[tile, zero, &plain, STORE]),
+                body("Row tile, running", shown_as_f32(), &[tile, load, zero, &running, STORE]),
+                body(
+                    "Acc tile",
+                    f32_only(),
+                    &["let t: rt<f32, M, N, Acc> = load(f, AT);", zero, &plain, STORE],
+                ),
+            ]
+        }
+        Family::KeepFirst => of_tiles(&format!("t.{name}(n ^ (i as u32), x)"))
+            .into_iter()
+            .chain(of_tiles(&format!("t.{name}(n + 5u32, 7.0)")))
+            .collect(),
+        Family::Triangle => of_tiles(&format!("t.{name}(n, w as u32, x)"))
+            .into_iter()
+            .chain(of_tiles(&format!("t.{name}(own.row() * 8u32, 3u32, -1.0)")))
+            .collect(),
+        Family::Const => [
+            (ScalarType::U32, "4294967295u32"),
+            (ScalarType::I32, "-2147483647i32"),
+            (ScalarType::U64, "18446744073709551615u64"),
+            (ScalarType::F32, "1.17549435e-38"),
+            (ScalarType::Bool, "true"),
+        ]
+        .iter()
+        .map(|(ty, text)| scalar(ty.name(), *ty, text))
+        .collect(),
+        Family::Binary => {
+            let found = Binary::ALL.iter().find(|b| b.name() == name).copied();
+            let types = ScalarType::ALL.iter().filter(|ty| found.is_some_and(|b| b.takes(**ty)));
+            types
+                .map(|ty| {
+                    let (left, right) = operands(*ty);
+                    let call = op.calls[0].as_str();
+                    let method = matches!(found, Some(Binary::Min | Binary::Max));
+                    let text = if method {
+                        format!("{left}.{call}({right})")
+                    } else {
+                        format!("{left} {call} {right}")
+                    };
+                    scalar(ty.name(), *ty, &text)
+                })
+                .collect()
+        }
+        Family::Unary => {
+            let found = Unary::ALL.iter().find(|u| u.name() == name).copied();
+            let types = ScalarType::ALL.iter().filter(|ty| found.is_some_and(|u| u.takes(**ty)));
+            types.map(|ty| scalar(ty.name(), *ty, &format!("{}{}", op.calls[0], operands(*ty).0))).collect()
+        }
+        Family::Compare => {
+            let found = Compare::ALL.iter().find(|c| c.name() == name).copied();
+            let types = ScalarType::ALL.iter().filter(|ty| found.is_some_and(|c| c.takes(**ty)));
+            types
+                .map(|ty| {
+                    let (left, right) = operands(*ty);
+                    scalar(ty.name(), ScalarType::Bool, &format!("{left} {} {right}", op.calls[0]))
+                })
+                .collect()
+        }
+        Family::Cast => {
+            let pairs =
+                ScalarType::ALL.iter().flat_map(|from| ScalarType::ALL.iter().map(move |to| (*from, *to)));
+            pairs
+                .filter(|(from, to)| casts(*from, *to))
+                .map(|(from, to)| {
+                    scalar(format!("{from} as {to}"), to, &format!("{} as {to}", operands(from).0))
+                })
+                .collect()
+        }
+        Family::For | Family::While | Family::If => control(op.family),
+    }
+}
+
+fn loads(name: &str) -> Vec<Body> {
+    let (role, load, multiply) = match name {
+        "load" => {
+            let mut all = vec![
+                body("Row tile", own_type(), &["let y: rt<B, M, N> = load(b, AT);", STORE]),
+                body("Acc tile", f32_only(), &["let y: rt<f32, M, N, Acc> = load(f, AT);", STORE]),
+                body(
+                    "any element",
+                    own_type(),
+                    &["let y: rt<B, M, N> = load(b, elements([own.row() * 8u32 + n, w as u32]));", STORE],
+                ),
+                body(
+                    "any plane",
+                    own_type(),
+                    &["let y: rt<B, M, N> = load(b, [w as u32, n, own.row(), own.col()]);", STORE],
+                ),
+                body("owned output", own_type(), &["let y: rt<C, M, N> = load(c, own);", STORE]),
+            ];
+            // The output is read as it was, which is NaN outside and what the tensor holds inside.
+            all[4].types = own_type();
+            return all;
+        }
+        "load_transform" => ("Vnni", "load_transform(a, AT)", "mma_AB"),
+        _ => ("VnniT", "load_transpose(a, AT)", "mma_ABt"),
+    };
+    let right = format!("let r: rt<A, K, N, {role}> = {load};");
+    let shifted = right.replace("AT", "elements([n + 3u32, w as u32])");
+    let multiply = format!("{multiply}(&mut y, &l, &r);");
+    let start =
+        ["let mut y: rt<f32, M, N, Acc> = zeros();", "let l: rt<A, M, K> = load(a, [own.row(), 0u32]);"];
+    vec![
+        body(format!("{role} tile"), of_mma(), &[start[0], start[1], &right, &multiply, STORE]),
+        body(
+            format!("{role} tile at any element"),
+            of_mma(),
+            &[start[0], start[1], &shifted, &multiply, STORE],
+        ),
+    ]
+}
+
+fn control(family: Family) -> Vec<Body> {
+    let start = ["let t: rt<B, M, N> = load(b, AT);", "let mut y = t.to::<f32>();"];
+    let with = |form: &str, lines: &[&str]| {
+        let all: Vec<&str> = start.iter().chain(lines).copied().chain([STORE]).collect();
+        body(form, shown_as_f32(), &all)
+    };
+    match family {
+        Family::For => vec![
+            with("carries a tile", &["for k in 0..(n % 5u32) {", "y = y.add(k as f32);", "}"]),
+            with(
+                "steps, breaks and goes on",
+                &[
+                    "for k in (0u32..20u32).step_by(3) {",
+                    "if k == (n & 15u32) { break; }",
+                    "if p { continue; }",
+                    "y = y.mul(0.5).add(1.0);",
+                    "}",
+                ],
+            ),
+            with(
+                "signed, nested",
+                &[
+                    "for k in -2i32..(i & 3i32) {",
+                    "for l in 0u64..(w & 3u64) {",
+                    "y = y.add((k * l as i32) as f32);",
+                    "}",
+                    "}",
+                ],
+            ),
+        ],
+        Family::While => vec![
+            with(
+                "carries a tile",
+                &["let mut q = 0u32;", "while q < (n & 7u32) {", "y = y.neg();", "q += 2u32;", "}"],
+            ),
+            with(
+                "breaks",
+                &[
+                    "let mut q = 0u32;",
+                    "while true && q < 9u32 {",
+                    "q += 1u32;",
+                    "if p && q > 4u32 { break; }",
+                    "y = y.add(q as f32);",
+                    "}",
+                ],
+            ),
+        ],
+        _ => vec![
+            with("two ways", &["if p { y = y.neg(); } else { y = y.abs(); }"]),
+            with("a value", &["let s = if n > 1u32 { x } else { 2.0 };", "y = y.mul(s);"]),
+            with("an early end", &["if own.outside() { return; }", "if !p && n > 0u32 { return; }"]),
+        ],
+    }
+}
+
+/// A kernel that uses the op wrongly, and the rule it breaks.
+pub fn wrong(op: &Entry) -> (Body, Code) {
+    let name = op.name.as_str();
+    let packed = "let t: rt<A, K, N, Vnni> = load_transform(a, [0u32, 0u32]);";
+    let tile = "let t: rt<B, M, N> = load(b, [0u32, 0u32]);";
+    let (code, lines): (Code, Vec<String>) = match op.family {
+        Family::OwnTile => (Code::Grid, vec!["let other = own_tile::<M, N>(a, Linear);".into()]),
+        Family::Place => (Code::Arguments, vec![format!("let r = {name}(1u32);")]),
+        Family::Dim => (Code::UnknownOp, vec!["let r = n.rows();".into()]),
+        Family::Zeros => (Code::UntypedSource, vec!["let t = zeros();".into()]),
+        Family::Fill => (Code::UntypedSource, vec!["let t = fill(1.0);".into()]),
+        Family::Load => {
+            let line = match name {
+                "load" => "let t: rt<A, K, N, Vnni> = load(a, [0u32, 0u32]);",
+                "load_transform" => "let t: rt<A, M, N> = load_transform(a, [0u32, 0u32]);",
+                _ => "let t: rt<f32, K, N, VnniT> = load_transpose(f, [0u32, 0u32]);",
+            };
+            (Code::LoadForm, vec![line.into()])
+        }
+        Family::LoadVector => {
+            (Code::LoadForm, vec!["let v: rv<A, M, PerRow> = load_vec(f, [0u32, 0u32]);".into()])
+        }
+        Family::LoadScalar => (Code::LoadFromOutput, vec!["let s = load_scalar(c, [0u32, 0u32]);".into()]),
+        Family::Prefetch => {
+            let peers = if name == "prefetch_load" { "" } else { ", Peers::Row" };
+            (Code::Mismatch, vec![format!("{name}::<rt<B, M, N>>(b, [i, 0u32]{peers});")])
+        }
+        Family::Store => (Code::StoreShape, vec![packed.into(), "store(c, &t, own);".into()]),
+        Family::Mma => (
+            Code::OperandRole,
+            vec![
+                "let mut y: rt<f32, M, N, Acc> = zeros();".into(),
+                "let l: rt<A, M, K> = load(a, [0u32, 0u32]);".into(),
+                "mma_AB(&mut y, &l, &l);".into(),
+            ],
+        ),
+        Family::Convert => (Code::Conversion, vec![packed.into(), "let u = t.to::<f32>();".into()]),
+        Family::Scale => (
+            Code::ScaleType,
+            vec!["let t: rt<A, M, N> = load(a, own);".into(), "let u = t.scale(2.0);".into()],
+        ),
+        Family::MapUnary => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}();")]),
+        Family::MapBinary => (
+            Code::MapOperand,
+            vec![
+                tile.into(),
+                "let s: rt<B, D, N> = load(b, [0u32, 0u32]);".into(),
+                format!("let u = t.{name}(&s);"),
+            ],
+        ),
+        Family::Reduce => (Code::ReduceOperand, vec![packed.into(), format!("let u = t.{name}();")]),
+        Family::KeepFirst => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 0.0);")]),
+        Family::Triangle => {
+            (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 2u32, 0.0);")])
+        }
+        Family::Const => (Code::Literal, vec!["let r: u32 = 4294967296u32;".into()]),
+        Family::Binary => {
+            let call = op.calls[0].as_str();
+            let method = matches!(call, "min" | "max");
+            (
+                Code::Mismatch,
+                vec![if method { format!("let r = n.{call}(i);") } else { format!("let r = n {call} i;") }],
+            )
+        }
+        Family::Unary => {
+            (Code::Mismatch, vec![if name == "neg" { "let r = -p;".into() } else { "let r = !x;".into() }])
+        }
+        Family::Compare => (Code::Mismatch, vec![format!("let r = n {} w;", op.calls[0])]),
+        Family::Cast => (Code::Mismatch, vec!["let r = x as bool;".into()]),
+        Family::For => (Code::Mismatch, vec!["for k in 0u32..i {".into(), "}".into()]),
+        Family::While => (Code::Mismatch, vec!["while n {".into(), "}".into()]),
+        Family::If => (Code::Mismatch, vec!["if n {".into(), "}".into()]),
+    };
+    (Body { form: "wrong".into(), lines, types: f32_only(), is_unsafe: false }, code)
+}

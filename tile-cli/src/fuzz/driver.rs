@@ -1,0 +1,144 @@
+//! The program of a scratch crate: launches kernels on the tensors of one file and writes another with what comes out.
+//!
+//! *Assumes*: the files of `real`, which writes this program beside `kernels`, a list of kernels compiled by the real macro
+//! and rustc. *Guarantees*: a launch that fails is a record of its own. *Not here*: what is right.
+
+mod kernels;
+
+use std::io::{Read, Result, Write};
+
+use tile_runtime::{Device, InstanceInfo, LaunchArg, LaunchOptions, TensorLayout, View, ViewMut, launch};
+use tile_std::prelude::{Element, bf16, f16};
+
+/// Elements of a tensor, with what surrounds them.
+enum Buffer {
+    Bf16(Vec<bf16>),
+    F16(Vec<f16>),
+    F32(Vec<f32>),
+}
+
+struct Tensor {
+    buffer: Buffer,
+    layout: TensorLayout,
+    first: usize,
+}
+
+struct Reader<R>(R);
+
+impl<R: Read> Reader<R> {
+    fn u64(&mut self) -> Result<u64> {
+        let mut word = [0; 8];
+        self.0.read_exact(&mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.u64()? as usize];
+        self.0.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn text(&mut self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
+    }
+
+    fn tensor(&mut self) -> Result<Tensor> {
+        let dtype = self.text()?;
+        let mut number = || self.u64().map(|v| v as usize);
+        let mut shape = [number()?, number()?, number()?, number()?];
+        let (pitch, first, stride) = (number()?, number()?, number()?);
+        shape[3] += first;
+        let bytes = self.bytes()?;
+        fn each<const SIZE: usize, T>(bytes: &[u8], f: impl Fn([u8; SIZE]) -> T) -> Vec<T> {
+            bytes.as_chunks::<SIZE>().0.iter().map(|chunk| f(*chunk)).collect()
+        }
+        let (buffer, size) = match dtype.as_str() {
+            "bf16" => (Buffer::Bf16(each(&bytes, bf16::from_le_bytes)), 2),
+            "f16" => (Buffer::F16(each(&bytes, f16::from_le_bytes)), 2),
+            "f32" => (Buffer::F32(each(&bytes, f32::from_le_bytes)), 4),
+            other => panic!("no tensor of {other}"),
+        };
+        let stride = stride / size;
+        let layout = TensorLayout::strided(shape, pitch, stride, stride * shape[1], size).expect("an addressable layout");
+        Ok(Tensor { buffer, layout, first })
+    }
+
+    fn scalar(&mut self) -> Result<LaunchArg<'static>> {
+        let ty = self.text()?;
+        let bits = self.u64()?;
+        Ok(match ty.as_str() {
+            "u32" => LaunchArg::U32(bits as u32),
+            "i32" => LaunchArg::I32(bits as i32),
+            "u64" => LaunchArg::U64(bits),
+            "f32" => LaunchArg::F32(f32::from_bits(bits as u32)),
+            _ => LaunchArg::Bool(bits != 0),
+        })
+    }
+}
+
+impl Tensor {
+    /// The tensor is a part of a wider one, whose first columns lie before it.
+    fn input(&self) -> LaunchArg<'_> {
+        fn part<'a, T: Element>(elements: &'a [T], of: &Tensor) -> LaunchArg<'a> {
+            let whole = View::with_layout(elements, of.layout).expect("a layout that fits");
+            whole.slice_cols(of.first..).expect("columns that exist").into()
+        }
+        match &self.buffer {
+            Buffer::Bf16(v) => part(v, self),
+            Buffer::F16(v) => part(v, self),
+            Buffer::F32(v) => part(v, self),
+        }
+    }
+
+    fn output(&mut self) -> LaunchArg<'_> {
+        fn part<T: Element>(elements: &mut [T], layout: TensorLayout, first: usize) -> LaunchArg<'_> {
+            let whole = ViewMut::with_layout(elements, layout).expect("a layout that fits");
+            whole.slice_cols(first..).expect("columns that exist").into()
+        }
+        match &mut self.buffer {
+            Buffer::Bf16(v) => part(v, self.layout, self.first),
+            Buffer::F16(v) => part(v, self.layout, self.first),
+            Buffer::F32(v) => part(v, self.layout, self.first),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        match &self.buffer {
+            Buffer::Bf16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::F16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        }
+    }
+}
+
+fn main() -> Result<()> {
+    let mut names = std::env::args().skip(1);
+    let (from, to) = (names.next().expect("a file to read"), names.next().expect("a file to write"));
+    let mut reader = Reader(std::io::BufReader::new(std::fs::File::open(from)?));
+    let mut writer = std::io::BufWriter::new(std::fs::File::create(to)?);
+    let (host, sim) = (Device::host(), Device::sim());
+    for _ in 0..reader.u64()? {
+        let kernel = kernels::KERNELS[reader.u64()? as usize];
+        let device = if reader.u64()? == 0 { &host } else { &sim };
+        let name = reader.text()?;
+        let instance: &'static InstanceInfo = kernel.find_named(&name).expect("the instance is compiled");
+        let count = reader.u64()?;
+        let mut tensors = (0..count).map(|_| reader.tensor()).collect::<Result<Vec<_>>>()?;
+        let scalars = (0..reader.u64()?).map(|_| reader.scalar()).collect::<Result<Vec<_>>>()?;
+        let (output, inputs) = tensors.split_first_mut().expect("a kernel has an output");
+        let launched = {
+            let mut args = vec![output.output()];
+            args.extend(inputs.iter().map(|t| t.input()));
+            args.extend(scalars);
+            launch(device, instance, &mut args, &LaunchOptions::default())
+        };
+        let (status, bytes) = match launched {
+            Ok(_) => (0u64, output.bytes()),
+            Err(error) => (1, error.to_string().into_bytes()),
+        };
+        writer.write_all(&status.to_le_bytes())?;
+        writer.write_all(&(bytes.len() as u64).to_le_bytes())?;
+        writer.write_all(&bytes)?;
+    }
+    writer.flush()
+}

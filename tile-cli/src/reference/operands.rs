@@ -1,0 +1,212 @@
+//! Owns which operand types each op takes, found by asking the typing rules themselves.
+//!
+//! *Guarantees*: nothing here repeats a rule: an op takes a type when `tile_ir::ops::check` accepts it with some result.
+//! *Not here*: rules about where an op stands (the verifier's).
+
+use tile_ir::error::Span;
+use tile_ir::ir::{
+    Access, Coord, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Unit, ValueId,
+};
+use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::ops::list::{Entry, Family};
+use tile_ir::types::{Along, DType, Role, ScalarType, TileType, Type, VectorType};
+
+use crate::conform::{bodies, launches};
+use crate::fuzz::judge::compile;
+
+/// Rows and columns of the tiles that are tried: legal for every role and element type.
+const SIDE: u32 = 32;
+
+/// A kernel to which operands are added.
+struct Bench {
+    kernel: Kernel,
+}
+
+/// Where a type stands in a table: its role or encoding.
+pub fn column(ty: Type) -> &'static str {
+    match ty {
+        Type::Tile(t) => t.role.name(),
+        Type::Vector(v) => v.along.name(),
+        Type::Scalar(_) => "scalar",
+    }
+}
+
+/// Every tile and vector type of one size, and the scalar f32.
+pub fn universe() -> Vec<Type> {
+    let mut all = vec![];
+    for role in [Role::Row, Role::Acc, Role::Vnni, Role::VnniT] {
+        all.extend(
+            DType::ALL.iter().map(|&dtype| Type::Tile(TileType { dtype, rows: SIDE, cols: SIDE, role })),
+        );
+    }
+    for &along in Along::ALL {
+        all.extend(DType::ALL.iter().map(|&dtype| Type::Vector(VectorType { dtype, len: SIDE, along })));
+    }
+    all.push(Type::Scalar(ScalarType::F32));
+    all
+}
+
+impl Bench {
+    /// Takes any kernel of the suite: what it does is not looked at.
+    fn new() -> Option<Bench> {
+        let entry = Family::Zeros.entries().pop()?;
+        let body = bodies::bodies(&entry).pop()?;
+        let case = launches::kernel(0, &body, [DType::Bf16, DType::F32, DType::F32], [16, 16, 16], (1, 1));
+        Some(Bench { kernel: compile(&case).ok()?.kernel().kernel().clone() })
+    }
+
+    fn value(&mut self, ty: Type) -> ValueId {
+        self.kernel.new_value(ty)
+    }
+
+    fn global(&mut self, dtype: DType, access: Access) -> ParamId {
+        self.kernel.params.push(Param { name: "g".into(), kind: ParamKind::Global { dtype, access } });
+        ParamId(self.kernel.params.len() as u32 - 1)
+    }
+
+    fn at(&mut self) -> Coord {
+        let zero = self.value(Type::Scalar(ScalarType::U32));
+        Coord { batch: None, depth: None, row: zero, col: zero, unit: Unit::Tiles }
+    }
+
+    /// True when the op is accepted with some result.
+    fn accepts(&mut self, kind: &OpKind, results: &[Type]) -> bool {
+        let accepted = |results: Vec<ValueId>| {
+            let op = Op { kind: kind.clone(), results, span: Span::NONE };
+            tile_ir::ops::check(&self.kernel, &op).is_ok()
+        };
+        if accepted(vec![]) {
+            return true;
+        }
+        results.iter().any(|ty| {
+            let result = self.kernel.new_value(*ty);
+            let op = Op { kind: kind.clone(), results: vec![result], span: Span::NONE };
+            tile_ir::ops::check(&self.kernel, &op).is_ok()
+        })
+    }
+
+    /// The op with `ty` as its main operand (for sources: as its result), and all else fitting it.
+    fn kinds(&mut self, entry: &Entry, ty: Type) -> Option<Vec<OpKind>> {
+        let name = entry.name.as_str();
+        let number = self.value(Type::Scalar(ScalarType::F32));
+        let index = self.value(Type::Scalar(ScalarType::U32));
+        let dtype = ty.dtype().unwrap_or(DType::F32);
+        Some(match entry.family {
+            Family::Zeros => vec![OpKind::Zeros],
+            Family::Fill => vec![OpKind::Fill { value: number }],
+            Family::Load => {
+                let (global, at) = (self.global(dtype, Access::In), self.at());
+                let form = LoadForm::ALL.iter().find(|f| f.name() == name).copied()?;
+                vec![OpKind::Load { global, at, form }]
+            }
+            Family::LoadVector => {
+                let (global, at) = (self.global(dtype, Access::In), self.at());
+                vec![OpKind::LoadVector { global, at }]
+            }
+            Family::Store => {
+                let (global, at, tile) = (self.global(dtype, Access::Out), self.at(), self.value(ty));
+                vec![OpKind::Store { global, tile, at }]
+            }
+            Family::Mma => {
+                let a = self.value(ty);
+                let mut all = vec![];
+                for role in [Role::Vnni, Role::VnniT] {
+                    let b = self.value(Type::Tile(TileType { dtype, rows: SIDE, cols: SIDE, role }));
+                    for &dtype in DType::ALL {
+                        let acc = TileType { dtype, rows: SIDE, cols: SIDE, role: Role::Acc };
+                        all.push(OpKind::Mma { acc: self.value(Type::Tile(acc)), a, b });
+                    }
+                }
+                all
+            }
+            Family::Convert => vec![OpKind::Convert { tile: self.value(ty) }],
+            Family::Scale => vec![OpKind::Scale { tile: self.value(ty), by: number }],
+            Family::MapUnary => {
+                vec![OpKind::MapUnary { op: MapUnary::from_name(name)?, value: self.value(ty) }]
+            }
+            Family::MapBinary => {
+                let (op, lhs) = (MapBinary::from_name(name)?, self.value(ty));
+                vec![OpKind::MapBinary { op, lhs, rhs: lhs }]
+            }
+            Family::Reduce => {
+                let (line, how) = name.split_once('_')?;
+                let how = Reduction::ALL.iter().find(|r| r.name() == how).copied()?;
+                let along = if line == "row" { Along::Rows } else { Along::Cols };
+                vec![OpKind::Reduce { how, along, tile: self.value(ty), running: None }]
+            }
+            Family::KeepFirst => {
+                let along = if name == "keep_cols" { Along::Cols } else { Along::Rows };
+                vec![OpKind::KeepFirst { tile: self.value(ty), along, keep: index, fill: number }]
+            }
+            Family::Triangle => vec![OpKind::Triangle {
+                tile: self.value(ty),
+                lower: name == "tril",
+                row_start: index,
+                col_start: index,
+                fill: number,
+            }],
+            // These take tensors and scalars, not tiles or vectors.
+            Family::OwnTile
+            | Family::Place
+            | Family::Dim
+            | Family::LoadScalar
+            | Family::Prefetch
+            | Family::Const
+            | Family::Binary
+            | Family::Unary
+            | Family::Compare
+            | Family::Cast
+            | Family::For
+            | Family::While
+            | Family::If => return None,
+        })
+    }
+}
+
+/// The types that an op takes as its main operand, or gives as a source. `None` if it has no tile or vector.
+pub fn taken(entry: &Entry) -> Option<Vec<Type>> {
+    let universe = universe();
+    let mut taken = vec![];
+    for ty in &universe {
+        let mut bench = Bench::new()?;
+        let is_source =
+            matches!(entry.family, Family::Zeros | Family::Fill | Family::Load | Family::LoadVector);
+        let results = if is_source { vec![*ty] } else { universe.clone() };
+        let kinds = bench.kinds(entry, *ty)?;
+        if kinds.iter().any(|kind| bench.accepts(kind, &results)) {
+            taken.push(*ty);
+        }
+    }
+    Some(taken)
+}
+
+/// True when `.to` makes elements of type `to` from a `Row` tile of type `from`.
+pub fn converts(from: DType, to: DType) -> bool {
+    let tile = |dtype| Type::Tile(TileType { dtype, rows: SIDE, cols: SIDE, role: Role::Row });
+    let Some(mut bench) = Bench::new() else { return false };
+    let kind = OpKind::Convert { tile: bench.value(tile(from)) };
+    bench.accepts(&kind, &[tile(to)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tile_ir::ops::list::all;
+
+    #[test]
+    fn every_op_on_tiles_takes_something_and_not_everything() {
+        for entry in all() {
+            let Some(taken) = taken(&entry) else { continue };
+            let all = universe().len();
+            assert!(!taken.is_empty() && taken.len() < all, "{}: {} of {all}", entry.name, taken.len());
+        }
+    }
+
+    #[test]
+    fn packed_tiles_are_refused_by_element_wise_ops() {
+        let abs = Family::MapUnary.entries().swap_remove(0);
+        let taken = taken(&abs).expect("an op on tiles");
+        assert!(taken.iter().all(|ty| !matches!(column(*ty), "Vnni" | "VnniT")), "{taken:?}");
+        assert!(converts(DType::Bf16, DType::F32));
+    }
+}
