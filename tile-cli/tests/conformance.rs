@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use tile_cli::conform::{Count, compile_all, kernels, simulate};
+use tile_cli::tools::{Tools, tools_required};
+use tile_cli::verify::{Request, verify};
+use tile_cli::waivers::Waivers;
 
 #[test]
 fn every_op_type_role_shape_and_coordinate_agrees() {
@@ -55,4 +58,34 @@ fn every_op_type_role_shape_and_coordinate_agrees() {
         first.unwrap_or_default()
     );
     assert!(agree >= 3000, "only {agree} launches were judged");
+}
+
+/// One module per op, through spirv-val and Intel's compiler for an early and a late device.
+#[test]
+fn a_sample_of_modules_passes_the_outside_tools() {
+    let tools = match Tools::find() {
+        Ok(tools) => tools,
+        Err(error) if tools_required() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: a_sample_of_modules_passes_the_outside_tools: {error}");
+            return;
+        }
+    };
+    let kernels = kernels();
+    let mut sample = BTreeMap::new();
+    for (kernel, compiled) in kernels.iter().zip(compile_all(&kernels)) {
+        let Ok(Ok(ready)) = compiled else { continue };
+        // The last form of an op wins: the first ones stand in golden files, which the tools see too.
+        let mut module = ready.module;
+        module.kernel = format!("{} ({})", kernel.op.name, kernel.form);
+        sample.insert((kernel.op.family, kernel.op.name.clone()), module);
+    }
+    let modules: Vec<_> = sample.into_values().collect();
+    let devices = ["pvc".to_string(), "ptl".to_string()];
+    let waivers = Waivers::parse("").expect("no waivers");
+    let report = verify(&tools, &Request { modules: &modules, devices: &devices, complete: false }, &waivers);
+    let (passed, failed, skipped) = report.counts();
+    println!("{} modules: {passed} checks passed, {failed} failed, {skipped} skipped", modules.len());
+    assert!(failed == 0 && skipped == 0 && passed >= 3 * modules.len(), "{}", report.text());
+    assert!(modules.len() >= 60, "only {} modules", modules.len());
 }

@@ -12,7 +12,7 @@ use tile_ir::scalar::Const;
 use tile_ir::types::{DType, Role, ScalarType};
 
 use super::dice::Dice;
-use super::program::{Case, SCALARS, Stmt};
+use super::program::{Case, Function, SCALARS, Stmt};
 use super::tensor::Spec;
 
 /// An element type as it is written.
@@ -116,9 +116,29 @@ pub fn case(seed: u64) -> Case {
         ty: Ty::Scalar(*ty),
         mutable: false,
     });
-    let mut writer = Writer { vars: vars.collect(), dice, next: 0, out: vec![], types, sizes, subgroups };
+    let (flag, is_unsafe) = (dice.one_in(2), dice.one_in(5));
+    let mut writer = Writer {
+        vars: vars.collect(),
+        dice,
+        next: 0,
+        out: vec![],
+        types,
+        sizes,
+        subgroups,
+        place: Place::Kernel,
+        stored_at: None,
+        functions: vec![],
+    };
+    if is_unsafe {
+        // The same shift for all sub-groups, so that no two of them store to one element.
+        let at = ["own.row() + 1u32, own.col()", "own.row(), own.col() + 1u32", "own.row(), own.col()"];
+        writer.stored_at = Some(writer.dice.pick(&at));
+    }
+    for _ in 0..writer.dice.below(6).saturating_sub(3) {
+        writer.function();
+    }
     let body = writer.body();
-    let (flag, is_unsafe, functions) = (false, false, vec![]);
+    let functions = std::mem::take(&mut writer.functions);
     Case { seed, types, sizes, flag, is_unsafe, functions, subgroups, body, tensors, scalars, order }
 }
 
@@ -131,6 +151,15 @@ impl Params for ScalarType {
         &[ScalarType::U32, ScalarType::I32, ScalarType::U64, ScalarType::F32, ScalarType::Bool];
 }
 
+/// Where statements are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the kernel.
+    Kernel,
+    /// In a device function, which has no owned tile, output or derived sizes, and does not return early.
+    Function,
+}
+
 struct Writer {
     dice: Dice,
     vars: Vec<Var>,
@@ -140,9 +169,79 @@ struct Writer {
     types: [DType; 3],
     sizes: [u32; 3],
     subgroups: (u32, u32),
+    place: Place,
+    /// Row and column where an `unsafe` kernel stores; `None` in others, which store to the owned tile.
+    stored_at: Option<&'static str>,
+    functions: Vec<Function>,
 }
 
 impl Writer {
+    /// A device function, whose parameters are named like what the kernel has.
+    fn function(&mut self) {
+        let name = self.fresh("g");
+        let head = format!(
+            "fn {name}<A: MmaInput, B: Element, const M: usize, const N: usize, const K: usize>(\n    x1: rt<B, M, N>, x2: \
+             rt<f32, M, N>, x3: rv<f32, M, PerRow>, a: &gl<A>, b: &gl<B>, f: &gl<f32>, s: f32, q: u32,\n) -> rt<B, M, N>"
+        );
+        let var = |name: &str, ty| Var { name: name.into(), ty, mutable: false };
+        let params = vec![
+            var("x1", Ty::Tile(D::B, "M", "N", Role::Row)),
+            var("x2", Ty::Tile(D::F32, "M", "N", Role::Row)),
+            var("x3", Ty::Vector(D::F32, "M", true)),
+            var("s", Ty::Scalar(ScalarType::F32)),
+            var("q", U32),
+        ];
+        let outer = std::mem::replace(&mut self.vars, params);
+        self.place = Place::Function;
+        for _ in 0..1 + self.dice.below(4) {
+            self.statement(1, false);
+        }
+        let (result, _) = self.expression(Ty::Tile(D::B, "M", "N", Role::Row), 2);
+        let body = std::mem::take(&mut self.out);
+        self.place = Place::Kernel;
+        self.vars = outer;
+        self.functions.push(Function { name, head, body, result });
+    }
+
+    /// A call of a device function, with a result of its own.
+    fn call(&mut self) {
+        if self.functions.is_empty() || self.place == Place::Function {
+            self.assign();
+            return;
+        }
+        let name = self.functions[self.dice.below(self.functions.len())].name.clone();
+        let [rows, cols, rest] =
+            self.dice.pick(&[["M", "N", "K"], ["M", "N", "K"], ["K", "N", "M"], ["M", "K", "N"]]);
+        // Tiles move into the function: each gets one of its own.
+        let mut arguments = vec![];
+        for ty in [
+            Ty::Tile(D::B, rows, cols, Role::Row),
+            Ty::Tile(D::F32, rows, cols, Role::Row),
+            Ty::Vector(D::F32, rows, true),
+        ] {
+            let var = self.declare(ty);
+            self.vars.retain(|v| v.name != var.name);
+            arguments.push(var.name);
+        }
+        arguments.extend(["a", "b", "f"].map(String::from));
+        arguments.push(self.scalar(ScalarType::F32, 1));
+        arguments.push(self.scalar(ScalarType::U32, 1));
+        let result = self.fresh("t");
+        self.out.push(Stmt::Line {
+            text: format!("let {result} = {name}::<A, B, {rows}, {cols}, {rest}>({});", arguments.join(", ")),
+            simpler: vec![format!("let {result}: rt<B, {rows}, {cols}> = fill(1.5);")],
+        });
+        self.vars.push(Var { name: result, ty: Ty::Tile(D::B, rows, cols, Role::Row), mutable: false });
+    }
+
+    /// The store of a tile, and of nothing else.
+    fn store(&self, name: &str) -> String {
+        match self.stored_at {
+            None => format!("store(c, &{name}, own);"),
+            Some(at) => format!("store_at(c, &{name}, [own.batch(), own.depth(), {at}]);"),
+        }
+    }
+
     fn body(&mut self) -> Vec<Stmt> {
         if self.dice.one_in(2) {
             self.out.push(Stmt::Block {
@@ -166,11 +265,12 @@ impl Writer {
             }
         }
         // A tile can be turned where its sides are multiples of 16.
-        self.out.push(Stmt::line(if self.size("M").is_multiple_of(16) && self.dice.one_in(3) {
-            format!("store_transpose(c, &{name}.transpose(), own);")
-        } else {
-            format!("store(c, &{name}, own);")
-        }));
+        let turned = self.stored_at.is_none() && self.size("M").is_multiple_of(16) && self.dice.one_in(3);
+        let store = match turned {
+            true => format!("store_transpose(c, &{name}.transpose(), own);"),
+            false => self.store(&name),
+        };
+        self.out.push(Stmt::line(store));
         std::mem::take(&mut self.out)
     }
 
@@ -215,6 +315,8 @@ impl Writer {
         match size {
             "M" => m,
             "N" => n,
+            "D" => m * 2,
+            "E" => n + 16,
             _ => k,
         }
     }
@@ -225,14 +327,25 @@ impl Writer {
     }
 
     fn tile_type(&mut self) -> Ty {
-        let rows = self.dice.pick(&["M", "M", "M", "M", "K"]);
-        let cols = self.dice.pick(&["N", "N", "N", "N", "K"]);
+        let rows = self.dice.pick(&["M", "M", "M", "M", "M", "M", "M", "K", "K", "D"]);
+        let cols = self.dice.pick(&["N", "N", "N", "N", "N", "N", "N", "K", "K", "E"]);
+        let (rows, cols) = (self.known(rows), self.known(cols));
         match self.dice.below(6) {
             0 => Ty::Tile(D::A, rows, cols, Role::Row),
             1 => Ty::Tile(D::B, rows, cols, Role::Row),
+            2 if self.place == Place::Function => Ty::Tile(D::B, rows, cols, Role::Row),
             2 => Ty::Tile(D::C, rows, cols, Role::Row),
             3 => Ty::Tile(D::F32, rows, cols, Role::Acc),
             _ => Ty::Tile(D::F32, rows, cols, Role::Row),
+        }
+    }
+
+    /// A size that exists where statements are written.
+    fn known(&self, size: Size) -> Size {
+        match size {
+            "D" if self.place == Place::Function => "M",
+            "E" if self.place == Place::Function => "N",
+            _ => size,
         }
     }
 
@@ -251,7 +364,7 @@ impl Writer {
 
     /// A statement into the open block. `depth` blocks may still be opened.
     fn statement(&mut self, depth: u32, in_loop: bool) {
-        match self.dice.below(if depth == 0 { 14 } else { 20 }) {
+        match self.dice.below(if depth == 0 { 15 } else { 21 }) {
             0..=2 => {
                 let ty = self.tile_type();
                 self.declare(ty);
@@ -266,9 +379,10 @@ impl Writer {
             }
             8..=10 => self.assign(),
             11 | 12 => self.multiply(),
-            13 => self.prefetch(),
-            14..=16 => self.branch(depth, in_loop),
-            17 | 18 => self.counted(depth),
+            13 if self.place == Place::Kernel => self.prefetch(),
+            13 | 14 => self.call(),
+            15..=17 => self.branch(depth, in_loop),
+            18 | 19 => self.counted(depth),
             _ => self.open_ended(depth),
         }
     }
@@ -397,8 +511,10 @@ impl Writer {
         for _ in 0..count {
             self.statement(depth, in_loop);
         }
-        if ends != Ends::Goes && self.dice.one_in(4) {
-            let how = match self.dice.below(if in_loop { 7 } else { 1 }) {
+        let may = ends != Ends::Goes && (in_loop || self.place == Place::Kernel);
+        if may && self.dice.one_in(4) {
+            let first = usize::from(self.place == Place::Function);
+            let how = match first + self.dice.below(if in_loop { 7 - first } else { 1 }) {
                 0 => "return;",
                 1..=3 => "break;",
                 _ => "continue;",
@@ -408,7 +524,8 @@ impl Writer {
                 let (text, _) = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 1);
                 let name = self.fresh("r");
                 self.out.push(Stmt::line(format!("let {name} = {text};")));
-                self.out.push(Stmt::line(format!("store(c, &{name}, own);")));
+                let store = self.store(&name);
+                self.out.push(Stmt::line(store));
             }
             self.out.push(Stmt::line(how));
         }
@@ -417,6 +534,14 @@ impl Writer {
     }
 
     fn branch(&mut self, depth: u32, in_loop: bool) {
+        // A switch of the instance selects one way when the kernel is compiled.
+        if self.place == Place::Kernel && !in_loop && self.dice.one_in(6) {
+            let head = self.dice.pick(&["if F", "if !F"]).to_string();
+            let body = self.block(1, depth - 1, in_loop, Ends::Goes);
+            let other = Some(self.block(1, depth - 1, in_loop, Ends::Goes));
+            self.out.push(Stmt::Block { head, body, other });
+            return;
+        }
         let head = format!("if {}", self.condition());
         let (then, otherwise) = (1 + self.dice.below(2), 1 + self.dice.below(2));
         let body = self.block(then, depth - 1, in_loop, Ends::May);
@@ -452,9 +577,23 @@ impl Writer {
         let outer = self.vars.clone();
         self.vars.push(Var { name, ty: Ty::Scalar(ty), mutable: false });
         let count = 1 + self.dice.below(3);
-        let body = self.block(count, depth - 1, true, Ends::Goes);
+        let mut body = self.block(count, depth - 1, true, Ends::Goes);
+        body.extend(self.two_ways(depth));
         self.vars = outer;
         self.out.push(Stmt::Block { head, body, other: None });
+    }
+
+    /// Sometimes, an end of a loop's body that leaves the loop one way and goes on the other.
+    fn two_ways(&mut self, depth: u32) -> Option<Stmt> {
+        if !self.dice.one_in(5) {
+            return None;
+        }
+        let head = format!("if {}", self.condition());
+        let mut body = self.block(1, depth - 1, true, Ends::Goes);
+        body.push(Stmt::line("break;"));
+        let mut other = self.block(1, depth - 1, true, Ends::Goes);
+        other.push(Stmt::line("continue;"));
+        Some(Stmt::Block { head, body, other: Some(other) })
     }
 
     fn open_ended(&mut self, depth: u32) {
@@ -470,6 +609,7 @@ impl Writer {
         let count = 1 + self.dice.below(3);
         let mut body = vec![Stmt::line(format!("{name} += 1u32;"))];
         body.extend(self.block(count, depth - 1, true, Ends::Goes));
+        body.extend(self.two_ways(depth));
         self.out.push(Stmt::Block { head, body, other: None });
     }
 
@@ -480,7 +620,11 @@ impl Writer {
         let open = |text: &str| {
             text.split(|c: char| !c.is_alphanumeric()).any(|word| self.vars.iter().any(|v| v.name == word))
         };
-        if open(&text) { text } else { "p".into() }
+        match self.place {
+            _ if open(&text) => text,
+            Place::Kernel => "p".into(),
+            Place::Function => "(q > 2u32)".into(),
+        }
     }
 }
 

@@ -12,6 +12,10 @@ impl Writer {
 
     /// A list of coordinates.
     pub(super) fn place(&mut self) -> String {
+        if self.place == Place::Function {
+            let (row, col) = (self.scalar(ScalarType::U32, 1), self.dice.pick(&["0u32", "1u32", "q"]));
+            return format!("[{row}, {col}]");
+        }
         let mut part = |own: &str| match self.dice.below(9) {
             0..=2 => own.to_string(),
             3 => "0u32".into(),
@@ -60,7 +64,8 @@ impl Writer {
             Ty::Tile(..) | Ty::Vector(..) | Ty::Scalar(_) => "load",
         };
         match ty {
-            Ty::Tile(D::C, "M", "N", Role::Row) => "load(c, own)".into(),
+            // Where others may store, the owned tile is not read.
+            Ty::Tile(D::C, "M", "N", Role::Row) if self.stored_at.is_none() => "load(c, own)".into(),
             Ty::Tile(D::C, ..) | Ty::Vector(D::C, ..) | Ty::Scalar(_) => "zeros()".into(),
             Ty::Tile(D::A, ..) => format!("{load}(a, {at})"),
             Ty::Tile(D::B, ..) => format!("{load}(b, {at})"),
@@ -268,6 +273,10 @@ impl Writer {
                 let cond = self.scalar(ScalarType::Bool, depth);
                 format!("(if {cond} {{ {} }} else {{ {} }})", self.scalar(ty, depth), self.scalar(ty, depth))
             }
+            3 if ty == ScalarType::U32 && self.place == Place::Function => self
+                .dice
+                .pick(&["a.rows()", "b.cols()", "f.batch()", "subgroup_id()", "a.row_tiles(M)"])
+                .into(),
             3 if ty == ScalarType::U32 => self
                 .dice
                 .pick(&[
