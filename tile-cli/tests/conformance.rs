@@ -13,13 +13,13 @@ fn every_op_type_role_shape_and_coordinate_agrees() {
     let kernels = kernels();
     let compiled = compile_all(&kernels);
     let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let code =
+        |why: &str| why.rsplit_once('[').map_or("?", |(_, code)| code.trim_end_matches(']')).to_string();
     let mut runs = vec![];
     for (kernel, compiled) in kernels.iter().zip(&compiled) {
         match compiled {
             Ok(Ok(ready)) => runs.push((kernel, ready)),
-            Ok(Err(why)) => {
-                refused.entry(format!("{} ({})", kernel.op.name, kernel.form)).or_default().push(why.clone())
-            }
+            Ok(Err(why)) => refused.entry(code(why)).or_default().push(kernel.label()),
             Err(finding) => {
                 panic!("{}: {:?}: {}\n{}", kernel.label(), finding.kind, finding.detail, kernel.case.source())
             }
@@ -45,8 +45,8 @@ fn every_op_type_role_shape_and_coordinate_agrees() {
         elements[1],
         elements[2]
     );
-    for (op, why) in &refused {
-        println!("refused {} times: {op}: {}", why.len(), why[0].lines().next().unwrap_or_default());
+    for (code, labels) in &refused {
+        println!("refused with {code}: {}, such as {}", labels.len(), labels[0]);
     }
     let first = findings
         .first()

@@ -113,7 +113,10 @@ fn a_kernel_that_rustc_refuses_is_named() {
     ]
     .map(Stmt::line)
     .to_vec();
-    let fine = case(3_000_001);
+    let mut fine = broken.clone();
+    fine.body = ["let t: rt<f32, M, N> = load(f, own);", "let s = t.neg().to::<C>();", "store(c, &s, own);"]
+        .map(Stmt::line)
+        .to_vec();
     let (_, verdicts) = judge_all("refused", &[fine, broken], &[Place::Host], None).expect("a verdict");
     assert!(verdicts[0].is_empty());
     let Some(Verdict::Fails(finding)) = verdicts[1].first() else { panic!("{:?}", verdicts[1]) };

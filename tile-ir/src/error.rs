@@ -114,9 +114,10 @@ codes! {
         "Packed tiles cannot be converted: convert before loading, or load as `Row`.";
     StoreShape = "T030", "A stored tile has the element type of its tensor, the role `Row` (or `Acc` for f32 and i32), and the shape that was owned.",
         "Convert with `.to::<T>()` before storing, and call `own_tile` with the rows and columns of the tile.";
-    LoadForm = "T031", "Each load gives the roles its hardware form produces.",
-        "`load` gives `Row` (or `Acc` for f32 and i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT` or `Row`; the packed forms exist \
-         for 16-bit types. The tile's element type is the tensor's.";
+    LoadForm = "T031", "Each source gives the roles that it produces.",
+        "`zeros` gives `Row` tiles and `Acc` tiles of f32 and i32, `fill` these and `Vnni` tiles. `load` gives `Row` (or `Acc` for f32 and \
+         i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT` or `Row`; the packed forms exist for 16-bit types. The \
+         tile's element type is the tensor's.";
     ScaleType = "T032", "`.scale(s)` works on f32 tiles with an f32 factor.",
         "Scale the accumulator before converting it: `acc.scale(alpha).to::<bf16>()`. It would otherwise round twice.";
     MapOperand = "T033", "An element-wise op takes operands that belong together element by element.",

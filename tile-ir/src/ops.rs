@@ -17,7 +17,7 @@ pub mod selection;
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::{Device, MMA_COLS, MMA_ROWS};
-use crate::types::{Role, TileType, Type};
+use crate::types::{DType, Role, TileType, Type};
 
 /// What a rule says of an op: the devices that have it, or the rules it breaks.
 pub type Checked = Result<Vec<Device>, Vec<Diagnostic>>;
@@ -148,6 +148,40 @@ pub(crate) fn tile_of(kernel: &Kernel, op: &Op, value: crate::ir::ValueId) -> Re
             "this is a defect of the compiler; please report it",
         )
     })
+}
+
+/// Checks that a source that takes nothing from memory makes the tile; `packed` are those that make packed right operands.
+///
+/// # Errors
+/// [`Code::LoadForm`] with the tile asked for.
+fn check_made(tile: TileType, op: &Op, packed: bool) -> Result<(), Diagnostic> {
+    let makes = match tile.role {
+        Role::Row => true,
+        Role::Acc => tile.dtype.accumulates(),
+        Role::Vnni => packed && mma_operand(tile.dtype),
+        Role::VnniT => false,
+    };
+    if makes {
+        return Ok(());
+    }
+    let and = if packed { ", and `Vnni` tiles of operands of a matrix instruction" } else { "" };
+    Err(Diagnostic::new(
+        Code::LoadForm,
+        op.span,
+        format!(
+            "`{}` makes `Row` tiles, `Acc` tiles of f32 and i32{and}; here `{tile}` is asked for",
+            op.kind.name()
+        ),
+        match tile.role {
+            Role::Acc => "an accumulator is f32 or i32",
+            Role::Row | Role::Vnni | Role::VnniT => how_to_get(tile.role),
+        },
+    ))
+}
+
+/// True for the element types of operands of some matrix instruction.
+fn mma_operand(dtype: DType) -> bool {
+    crate::legal::MMAS.iter().any(|row| row.operand == dtype)
 }
 
 /// The written form of a role in messages: what to call to get it.

@@ -10,6 +10,7 @@ use tile_ir::scalar::{Binary, Compare, Unary, casts};
 use tile_ir::types::{DType, ScalarType};
 
 use super::mma_inputs;
+use crate::fuzz::program::replaced;
 
 /// The body of a kernel after `own_tile`, and the element types `A`, `B`, `C` it is compiled for.
 #[derive(Clone, Debug)]
@@ -113,6 +114,32 @@ fn operands(ty: ScalarType) -> (&'static str, &'static str) {
 
 /// The kernels about an op.
 pub fn bodies(op: &Entry) -> Vec<Body> {
+    let mut all = of_numbers(op);
+    // Where f32 numbers stand beside floats, i32 numbers stand beside integers.
+    for n in 0..all.len() {
+        let integers: Vec<[DType; 3]> = all[n].types.iter().copied().filter(|t| t[1].is_integer()).collect();
+        if integers.is_empty() {
+            continue;
+        }
+        let swap = |line: &String| {
+            let line =
+                line.replace("fill(-0.0)", "fill(0)").replace("fill(0.7)", "fill(7)").replace("7.0)", "7)");
+            let names = [("x", "i"), ("f", "b"), ("f32", "i32")];
+            replaced(&line.replace("-1.0)", "-1)"), &names)
+        };
+        let lines: Vec<String> = all[n].lines.iter().map(swap).collect();
+        if lines == all[n].lines {
+            continue;
+        }
+        all[n].types.retain(|t| !t[1].is_integer());
+        let types = integers.iter().map(|t| [t[0], t[1], t[1]]).collect();
+        let form = format!("{} of integers", all[n].form);
+        all.push(Body { form, lines, types, is_unsafe: all[n].is_unsafe });
+    }
+    all
+}
+
+fn of_numbers(op: &Entry) -> Vec<Body> {
     let name = op.name.as_str();
     match op.family {
         Family::OwnTile => vec![body(

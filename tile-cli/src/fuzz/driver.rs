@@ -8,13 +8,14 @@ mod kernels;
 use std::io::{Read, Result, Write};
 
 use tile_runtime::{Device, InstanceInfo, LaunchArg, LaunchOptions, TensorLayout, View, ViewMut, launch};
-use tile_std::prelude::{Element, bf16, f16};
+use tile_std::prelude::{AnyElement, bf16, f16};
 
 /// Elements of a tensor, with what surrounds them.
 enum Buffer {
     Bf16(Vec<bf16>),
     F16(Vec<f16>),
     F32(Vec<f32>),
+    I32(Vec<i32>),
 }
 
 struct Tensor {
@@ -56,6 +57,7 @@ impl<R: Read> Reader<R> {
             "bf16" => (Buffer::Bf16(each(&bytes, bf16::from_le_bytes)), 2),
             "f16" => (Buffer::F16(each(&bytes, f16::from_le_bytes)), 2),
             "f32" => (Buffer::F32(each(&bytes, f32::from_le_bytes)), 4),
+            "i32" => (Buffer::I32(each(&bytes, i32::from_le_bytes)), 4),
             other => panic!("no tensor of {other}"),
         };
         let stride = stride / size;
@@ -79,7 +81,7 @@ impl<R: Read> Reader<R> {
 impl Tensor {
     /// The tensor is a part of a wider one, whose first columns lie before it.
     fn input(&self) -> LaunchArg<'_> {
-        fn part<'a, T: Element>(elements: &'a [T], of: &Tensor) -> LaunchArg<'a> {
+        fn part<'a, T: AnyElement>(elements: &'a [T], of: &Tensor) -> LaunchArg<'a> {
             let whole = View::with_layout(elements, of.layout).expect("a layout that fits");
             whole.slice_cols(of.first..).expect("columns that exist").into()
         }
@@ -87,11 +89,12 @@ impl Tensor {
             Buffer::Bf16(v) => part(v, self),
             Buffer::F16(v) => part(v, self),
             Buffer::F32(v) => part(v, self),
+            Buffer::I32(v) => part(v, self),
         }
     }
 
     fn output(&mut self) -> LaunchArg<'_> {
-        fn part<T: Element>(elements: &mut [T], layout: TensorLayout, first: usize) -> LaunchArg<'_> {
+        fn part<T: AnyElement>(elements: &mut [T], layout: TensorLayout, first: usize) -> LaunchArg<'_> {
             let whole = ViewMut::with_layout(elements, layout).expect("a layout that fits");
             whole.slice_cols(first..).expect("columns that exist").into()
         }
@@ -99,6 +102,7 @@ impl Tensor {
             Buffer::Bf16(v) => part(v, self.layout, self.first),
             Buffer::F16(v) => part(v, self.layout, self.first),
             Buffer::F32(v) => part(v, self.layout, self.first),
+            Buffer::I32(v) => part(v, self.layout, self.first),
         }
     }
 
@@ -107,6 +111,7 @@ impl Tensor {
             Buffer::Bf16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
             Buffer::F16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
             Buffer::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::I32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
         }
     }
 }

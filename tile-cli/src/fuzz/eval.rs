@@ -163,15 +163,14 @@ pub fn evaluate(
 
 fn number(c: Const, e: f64) -> Result<Num, Stop> {
     match c {
-        Const::F32(bits) => Ok(Num { v: f32::from_bits(bits), e }),
-        Const::U32(_) | Const::I32(_) | Const::U64(_) | Const::Bool(_) => {
-            Err(Stop::Malformed("an f32 was expected"))
-        }
+        Const::F32(bits) => Ok(Num { int: None, v: f32::from_bits(bits), e }),
+        Const::I32(v) => Ok(Num::whole(v)),
+        Const::U32(_) | Const::U64(_) | Const::Bool(_) => Err(Stop::Malformed("an f32 or i32 was expected")),
     }
 }
 
 fn float(n: Num) -> Val {
-    Val::Scalar(Const::F32(n.v.to_bits()), n.e)
+    Val::Scalar(n.int.map_or(Const::F32(n.v.to_bits()), Const::I32), n.e)
 }
 
 impl Eval<'_> {
@@ -422,7 +421,11 @@ impl Eval<'_> {
             for c in 0..cols as u64 {
                 let element = tensor.get([batch, depth, row + r, col + c]);
                 let just_outside = col + c < u64::from(tensor.pitch());
-                let missing = Num::exact(if just_outside { outside } else { 0.0 });
+                let missing = if just_outside && outside != 0.0 {
+                    Num::exact(outside)
+                } else {
+                    Num::zero(tensor.dtype)
+                };
                 data.push(element.unwrap_or(missing));
             }
         }
@@ -529,7 +532,7 @@ impl Eval<'_> {
         let grid = |data: Vec<Num>| Grid { cols, data };
         let each = |g: &Grid, f: &dyn Fn(Num) -> Num| grid(g.data.iter().map(|x| f(*x)).collect());
         Ok(match &op.kind {
-            OpKind::Zeros => grid(vec![Num::exact(0.0); rows * cols]),
+            OpKind::Zeros => grid(vec![Num::zero(dtype); rows * cols]),
             OpKind::Fill { value } => grid(vec![self.f32(*value)?.to(dtype); rows * cols]),
             OpKind::Load { global, at, form: LoadForm::Plain | LoadForm::Transform } => {
                 grid(self.read(*global, at, (rows, cols))?)

@@ -11,7 +11,7 @@ use tile_ir::types::{Along, DType};
 use tile_ir::{for_each_map_binary, for_each_map_unary};
 use tile_lang::prelude::*;
 
-use super::number::{Num, floats_only};
+use super::number::Num;
 
 const ROWS: usize = 8;
 const COLS: usize = 16;
@@ -83,8 +83,8 @@ pub fn refute_unary(op: MapUnary, dtype: DType, values: &[Num], want: &[Num]) ->
         DType::Bf16 => with::<bf16>(op, values, want),
         DType::F16 => with::<f16>(op, values, want),
         DType::F32 => with::<f32>(op, values, want),
-        DType::I32 => floats_only(),
-        DType::Bool => None,
+        // The real macro and rustc bring their host bodies to the test.
+        DType::I32 | DType::Bool => None,
     }
 }
 
@@ -104,8 +104,8 @@ pub fn refute_binary(
         DType::Bf16 => with::<bf16>(op, left, right, want),
         DType::F16 => with::<f16>(op, left, right, want),
         DType::F32 => with::<f32>(op, left, right, want),
-        DType::I32 => floats_only(),
-        DType::Bool => None,
+        // The real macro and rustc bring their host bodies to the test.
+        DType::I32 | DType::Bool => None,
     }
 }
 
@@ -139,6 +139,10 @@ pub fn refute_reduce(
         let wrong = found.iter().zip(want).position(|(found, want)| !want.admits(*found))?;
         let what = format!("{} along {} of {M} x {N}", how.name(), along.name());
         Some(refuted(&what, wrong, found[wrong], want[wrong], "a tile"))
+    }
+    // The real macro and rustc bring the host bodies of integers to the test.
+    if values.iter().any(|x| x.int.is_some()) {
+        return None;
     }
     macro_rules! sizes {
         ($($m:literal: $($n:literal)+;)+) => {

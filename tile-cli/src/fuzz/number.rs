@@ -17,6 +17,8 @@ pub struct Num {
     pub v: f32,
     /// How far a correct result may be from it.
     pub e: f64,
+    /// The value of an integer, which is exact; `v` is then the f32 nearest to it.
+    pub int: Option<i32>,
 }
 
 /// Half a unit in the last place of f32, relative.
@@ -26,32 +28,43 @@ const FLUSH: f64 = 2e-36;
 /// The smallest error there is: the sign of zero is open.
 const SIGN_OF_ZERO: f64 = 1e-45;
 
-/// Stands where a kernel over integers would be judged.
-///
-/// # Panics
-/// Always: the writer picks element types from `DType::FLOATS`.
-pub fn floats_only() -> ! {
-    unreachable!("the fuzzer writes kernels over floats only")
-}
-
-/// Rounds to an element type.
+/// Rounds to an element type; the integers are not rounded to here.
 pub fn rounded(dtype: DType, v: f32) -> f32 {
     match dtype {
         DType::Bf16 => bf16::from_f32(v).to_f32(),
         DType::F16 => f16::from_f32(v).to_f32(),
-        DType::F32 => v,
-        DType::I32 | DType::Bool => floats_only(),
+        DType::F32 | DType::I32 | DType::Bool => v,
+    }
+}
+
+impl core::fmt::Display for Num {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.int {
+            Some(v) => write!(f, "{v}"),
+            None if self.e == 0.0 => write!(f, "{:?} ({:#010x})", self.v, self.v.to_bits()),
+            None => write!(f, "{:?} ({:#010x}) within {:e}", self.v, self.v.to_bits(), self.e),
+        }
     }
 }
 
 impl Num {
     /// A value that is exact.
     pub const fn exact(v: f32) -> Num {
-        Num { v, e: 0.0 }
+        Num { int: None, v, e: 0.0 }
+    }
+
+    /// An integer.
+    pub const fn whole(v: i32) -> Num {
+        Num { int: Some(v), v: v as f32, e: 0.0 }
+    }
+
+    /// Zero of an element type.
+    pub const fn zero(dtype: DType) -> Num {
+        if dtype.is_integer() { Num::whole(0) } else { Num::exact(0.0) }
     }
 
     /// A value of which nothing is known.
-    pub const UNKNOWN: Num = Num { v: f32::NAN, e: f64::INFINITY };
+    pub const UNKNOWN: Num = Num { int: None, v: f32::NAN, e: f64::INFINITY };
 
     /// True when nothing is known.
     pub fn is_unknown(self) -> bool {
@@ -59,7 +72,11 @@ impl Num {
     }
 
     fn with(v: f64, e: f64) -> Num {
-        if v.abs() + e >= f64::from(f32::MAX) || v.is_nan() { Num::UNKNOWN } else { Num { v: v as f32, e } }
+        if v.abs() + e >= f64::from(f32::MAX) || v.is_nan() {
+            Num::UNKNOWN
+        } else {
+            Num { int: None, v: v as f32, e }
+        }
     }
 
     /// The values at the ends of the error.
@@ -68,16 +85,18 @@ impl Num {
         [(v - self.e) as f32, (v + self.e) as f32]
     }
 
-    /// Stands where a kernel over integers would be judged.
-    ///
-    /// # Panics
-    /// Always: the writer picks element types from `DType::FLOATS`.
-    pub fn floats_only() -> ! {
-        unreachable!("the fuzzer writes kernels over floats only")
-    }
-
     /// Rounds to an element type.
     pub fn to(self, dtype: DType) -> Num {
+        if let Some(v) = self.int {
+            // A 16-bit float is rounded to by way of f32.
+            return if dtype.is_integer() { self } else { Num::exact(rounded(dtype, v as f32)) };
+        }
+        if dtype.is_integer() {
+            // Saturates; NaN gives 0.
+            let whole = |v: f64| v.round_ties_even() as i32;
+            let (v, e) = (f64::from(self.v), self.e);
+            return if whole(v - e) == whole(v + e) { Num::whole(whole(v)) } else { Num::UNKNOWN };
+        }
         if self.is_unknown() || dtype == DType::F32 {
             return self;
         }
@@ -103,18 +122,25 @@ impl Num {
             }
         }
         // An end may lie on one step of a function with steps: stay fuzzy.
-        Num { v, e: e.max(SIGN_OF_ZERO) }
+        Num { int: None, v, e: e.max(SIGN_OF_ZERO) }
     }
 
     /// Applies an op of the table to f32.
     pub fn unary(self, op: MapUnary) -> Num {
+        if let Some(v) = self.int {
+            return match op {
+                MapUnary::Abs => Num::whole(v.wrapping_abs()),
+                MapUnary::Neg => Num::whole(v.wrapping_neg()),
+                _ => Num::UNKNOWN,
+            };
+        }
         if self.is_unknown() {
             return self;
         }
         let f = |x: f32| recipe::unary(&mut Scalars, op, x);
         let v = f(self.v);
         match op {
-            MapUnary::Abs | MapUnary::Neg | MapUnary::Relu => return Num { v, e: self.e },
+            MapUnary::Abs | MapUnary::Neg | MapUnary::Relu => return Num { int: None, v, e: self.e },
             MapUnary::Exp2
             | MapUnary::Exp
             | MapUnary::Log2
@@ -130,7 +156,7 @@ impl Num {
         // Near the end of the range the last places decide whether a result is finite.
         let near = 16.0 * HALF_ULP * f64::from(self.v).abs();
         let near = if self.v.is_finite() { near } else { 0.0 };
-        let border = Num { v: self.v, e: self.e + near }.spread(v, f);
+        let border = Num { int: None, v: self.v, e: self.e + near }.spread(v, f);
         if border.is_unknown() {
             return border;
         }
@@ -145,6 +171,16 @@ impl Num {
     /// Applies an op of the table to f32.
     pub fn binary(self, op: MapBinary, b: Num) -> Num {
         let a = self;
+        if let (Some(a), Some(b)) = (a.int, b.int) {
+            return match op {
+                MapBinary::Add => Num::whole(a.wrapping_add(b)),
+                MapBinary::Sub => Num::whole(a.wrapping_sub(b)),
+                MapBinary::Mul => Num::whole(a.wrapping_mul(b)),
+                MapBinary::Min => Num::whole(a.min(b)),
+                MapBinary::Max => Num::whole(a.max(b)),
+                MapBinary::Div => Num::UNKNOWN,
+            };
+        }
         if op == MapBinary::Div {
             return a.binary(MapBinary::Mul, b.unary(MapUnary::Recip));
         }
@@ -164,7 +200,7 @@ impl Num {
                     a.e.max(b.e)
                 };
                 let zeros = a.v == 0.0 && b.v == 0.0 && a.v.to_bits() != b.v.to_bits();
-                return Num { v, e: if zeros { e.max(SIGN_OF_ZERO) } else { e } };
+                return Num { int: None, v, e: if zeros { e.max(SIGN_OF_ZERO) } else { e } };
             }
             MapBinary::Add | MapBinary::Sub | MapBinary::Mul | MapBinary::Div => {}
         }
@@ -191,7 +227,15 @@ impl Num {
             return Num::exact(self.v / b.v);
         }
         let q = self.binary(MapBinary::Div, b);
-        Num { v: if q.is_unknown() { q.v } else { self.v / b.v }, e: q.e }
+        Num { int: None, v: if q.is_unknown() { q.v } else { self.v / b.v }, e: q.e }
+    }
+
+    /// True when a correct device may give the element `found`.
+    pub fn admits_element(self, found: Num) -> bool {
+        match self.int {
+            Some(v) => found.int == Some(v),
+            None => self.admits(found.v),
+        }
     }
 
     /// True when a correct device may give `found`.
@@ -243,7 +287,9 @@ pub fn reduce_any_order(how: Reduction, elements: &[Num]) -> Num {
         let first = elements.first().copied().unwrap_or(Num::exact(how.neutral()));
         elements.iter().skip(1).fold(first, |a, b| a.binary(how.combiner(), *b))
     };
+    let whole = elements.iter().any(|x| x.int.is_some());
     match how {
+        Reduction::Sum | Reduction::Prod if whole => fold(how),
         Reduction::Max | Reduction::Min => fold(how),
         Reduction::Sum => dot(Num::exact(-0.0), elements.iter().map(|x| (*x, Num::exact(1.0)))),
         Reduction::Prod => {
@@ -264,7 +310,7 @@ pub fn reduce_any_order(how: Reduction, elements: &[Num]) -> Num {
                 return all;
             }
             let rounding = elements.len() as f64 * 2.0 * HALF_ULP * f64::from(all.v).abs();
-            Num { v: all.v, e: all.e + rounding + if all.v == 0.0 { SIGN_OF_ZERO } else { 0.0 } }
+            Num { int: None, v: all.v, e: all.e + rounding + if all.v == 0.0 { SIGN_OF_ZERO } else { 0.0 } }
         }
     }
 }

@@ -94,7 +94,14 @@ impl Case {
     pub fn instance(&self) -> String {
         let [a, b, c] = self.types;
         let [m, n, k] = self.sizes;
-        format!("<{a}, {b}, {c}, {m}, {n}, {k}, {}>", self.flag)
+        let types = if self.is_generic() { format!("{a}, {b}, {c}, ") } else { String::new() };
+        format!("<{types}{m}, {n}, {k}, {}>", self.flag)
+    }
+
+    /// True when `A`, `B` and `C` are type parameters; they stand for their types in kernels that compute in integers,
+    /// for which there is no bound.
+    pub fn is_generic(&self) -> bool {
+        self.types.iter().all(|t| DType::FLOATS.contains(t))
     }
 
     /// What the attribute says beside the instances: derived sizes and device functions.
@@ -124,15 +131,20 @@ impl Case {
     /// The kernel's text, without its attribute.
     pub fn kernel(&self) -> String {
         let safety = if self.is_unsafe { "unsafe " } else { "" };
+        let types = if self.is_generic() { "A: MmaInput, B: Element, C: Element, " } else { "" };
         let mut text = format!(
-            "{safety}fn fuzzed<A: MmaInput, B: Element, C: Element, const M: usize, const N: usize, const K: usize, \
+            "{safety}fn fuzzed<{types}const M: usize, const N: usize, const K: usize, \
              const F: bool, const D: usize, const E: usize>(\n    \
              c: &mut gl<C>, a: &gl<A>, b: &gl<B>, f: &gl<f32>, n: u32, i: i32, w: u64, x: f32, p: bool,\n) {{\n",
         );
         let _ = writeln!(text, "    let own = own_tile::<M, N>(c, {});", self.order);
         write_block(&mut text, &self.body, 1);
         text.push_str("}\n");
-        text
+        if self.is_generic() {
+            return text;
+        }
+        let [a, b, c] = self.types;
+        replaced(&text, &[("A", a.name()), ("B", b.name()), ("C", c.name())])
     }
 
     /// The text of the device functions, each under `attribute`.
@@ -179,6 +191,22 @@ impl Case {
         }
         text
     }
+}
+
+/// The text with some names in place of others.
+pub fn replaced(text: &str, names: &[(&str, &str)]) -> String {
+    let mut all = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(word);
+        all.push_str(names.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to));
+        let other = after.find(is_word).unwrap_or(after.len());
+        all.push_str(&after[..other]);
+        rest = &after[other..];
+    }
+    all
 }
 
 fn write_block(text: &mut String, body: &[Stmt], depth: usize) {

@@ -9,7 +9,7 @@ use tile_ir::types::DType;
 use tile_sim::{Arg, Memory};
 
 use super::dice::{Dice, mix};
-use super::number::{Num, floats_only};
+use super::number::Num;
 
 /// What a tensor is and where it lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,34 +63,34 @@ impl Spec {
         if self.repeated { 1 } else { self.batch * self.depth }
     }
 
-    fn value(&self, dtype: DType, plane: u32, row: u32, col: u32) -> f32 {
+    fn value(&self, dtype: DType, plane: u32, row: u32, col: u32) -> Num {
         let place = u64::from(plane) << 48 ^ u64::from(row) << 24 ^ u64::from(col);
         let bits = mix(self.seed ^ mix(place));
         let plain = ((bits >> 40) & 0xFFF) as f32 / 1024.0 - 2.0;
-        if !self.odd || !(bits >> 8).is_multiple_of(12) {
-            return plain;
+        let odd = self.odd && (bits >> 8).is_multiple_of(12);
+        if dtype.is_integer() {
+            // Some have the bits of a NaN.
+            const EDGES: [i32; 8] = [i32::MIN, i32::MAX, -1, 0, 46_341, 0x7fc0_0001, 1 << 24, -(1 << 24) - 1];
+            let plain = (bits >> 32) as i32 % 1000;
+            return Num::whole(if odd { EDGES[(bits % 8) as usize] } else { plain });
         }
-        match bits % 16 {
+        if !odd {
+            return Num::exact(plain);
+        }
+        let (tiny, large) = if dtype == DType::F16 { (3.0e-7, -65504.0) } else { (1.0e-39, -3.0e38) };
+        Num::exact(match bits % 16 {
             0 => f32::NAN,
             1 => f32::INFINITY,
             2 => f32::NEG_INFINITY,
             3 | 4 => 0.0,
             5 | 6 => -0.0,
-            7 => match dtype {
-                DType::F16 => 3.0e-7,
-                DType::Bf16 | DType::F32 => 1.0e-39,
-                DType::I32 | DType::Bool => floats_only(),
-            },
-            8 => match dtype {
-                DType::F16 => -65504.0,
-                DType::Bf16 | DType::F32 => -3.0e38,
-                DType::I32 | DType::Bool => floats_only(),
-            },
+            7 => tiny,
+            8 => large,
             9 => 80.0,
             10 => -100.0,
             11 => 1.0,
             _ => plain * 1000.0,
-        }
+        })
     }
 }
 
@@ -107,21 +107,24 @@ pub struct Tensor {
     stride: u64,
 }
 
-fn bits_of(dtype: DType, v: f32) -> u32 {
+fn bits_of(dtype: DType, x: Num) -> u32 {
     match dtype {
-        DType::Bf16 => bf16::from_f32(v).to_bits().into(),
-        DType::F16 => f16::from_f32(v).to_bits().into(),
-        DType::F32 => v.to_bits(),
-        DType::I32 | DType::Bool => floats_only(),
+        DType::Bf16 => bf16::from_f32(x.v).to_bits().into(),
+        DType::F16 => f16::from_f32(x.v).to_bits().into(),
+        DType::F32 => x.v.to_bits(),
+        DType::I32 => x.int.unwrap_or_default() as u32,
+        // There are no tensors of masks.
+        DType::Bool => 0,
     }
 }
 
-fn of_bits(dtype: DType, bits: u32) -> f32 {
+fn of_bits(dtype: DType, bits: u32) -> Num {
     match dtype {
-        DType::Bf16 => bf16::from_bits(bits as u16).to_f32(),
-        DType::F16 => f16::from_bits(bits as u16).to_f32(),
-        DType::F32 => f32::from_bits(bits),
-        DType::I32 | DType::Bool => floats_only(),
+        DType::Bf16 => Num::exact(bf16::from_bits(bits as u16).to_f32()),
+        DType::F16 => Num::exact(f16::from_bits(bits as u16).to_f32()),
+        DType::F32 => Num::exact(f32::from_bits(bits)),
+        DType::I32 => Num::whole(bits as i32),
+        DType::Bool => Num::UNKNOWN,
     }
 }
 
@@ -137,8 +140,7 @@ impl Tensor {
         for plane in 0..spec.planes() {
             for row in 0..spec.rows {
                 for col in 0..spec.cols {
-                    let v = of_bits(dtype, bits_of(dtype, spec.value(dtype, plane, row, col)));
-                    elements.push(Num::exact(v));
+                    elements.push(of_bits(dtype, bits_of(dtype, spec.value(dtype, plane, row, col))));
                 }
             }
         }
@@ -188,7 +190,7 @@ impl Tensor {
         let esz = self.dtype.size_bytes() as usize;
         let mut bytes = vec![0xFF; (self.stride * u64::from(self.spec.planes()) + 64) as usize];
         for (_, v, at) in self.places() {
-            bytes[at..at + esz].copy_from_slice(&bits_of(self.dtype, v.v).to_le_bytes()[..esz]);
+            bytes[at..at + esz].copy_from_slice(&bits_of(self.dtype, v).to_le_bytes()[..esz]);
         }
         bytes
     }
@@ -214,7 +216,7 @@ impl Tensor {
     }
 
     /// Reads one element of the bytes of this tensor.
-    pub fn read(&self, bytes: &[u8], at: usize) -> f32 {
+    pub fn read(&self, bytes: &[u8], at: usize) -> Num {
         let esz = self.dtype.size_bytes() as usize;
         let mut word = [0; 4];
         word[..esz].copy_from_slice(&bytes[at..at + esz]);

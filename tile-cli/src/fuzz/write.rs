@@ -471,8 +471,7 @@ impl Writer {
                 let name = self.fresh("y");
                 let at = self.coordinate();
                 let load = match (role, self.dice.below(8)) {
-                    (Role::Vnni, 0) => "fill(0.5)".into(),
-                    (Role::Vnni, 1) => "zeros()".into(),
+                    (Role::Vnni, 0 | 1) => "fill(0.5)".into(),
                     (Role::Vnni, _) => format!("load_transform(a, {at})"),
                     _ => format!("load_transpose(a, {at})"),
                 };
@@ -634,7 +633,7 @@ fn simplest(ty: ScalarType) -> &'static str {
         ScalarType::U32 => "1u32",
         ScalarType::I32 => "1i32",
         ScalarType::U64 => "1u64",
-        ScalarType::F32 => "1.0",
+        ScalarType::F32 => "1.0f32",
         ScalarType::Bool => "true",
     }
 }

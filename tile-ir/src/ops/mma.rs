@@ -22,6 +22,10 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
     };
     check_shape(out, op).map_err(|d| vec![d])?;
     match &op.kind {
+        OpKind::Zeros => {
+            super::check_made(out, op, false).map_err(|d| vec![d])?;
+            Ok(Device::ALL.to_vec())
+        }
         OpKind::Mma { acc, a, b } => check_mma(kernel, op, out, *acc, *a, *b),
         OpKind::Convert { tile } => check_convert(kernel, op, out, *tile).map_err(|d| vec![d]),
         OpKind::Scale { tile, by } => {
@@ -39,8 +43,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             }
             Ok(Device::ALL.to_vec())
         }
-        OpKind::Zeros
-        | OpKind::Const(_)
+        OpKind::Const(_)
         | OpKind::Binary { .. }
         | OpKind::Unary { .. }
         | OpKind::Compare { .. }
