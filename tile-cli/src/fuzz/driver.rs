@@ -20,8 +20,21 @@ enum Buffer {
 
 struct Tensor {
     buffer: Buffer,
+    /// Elements before the tensor's memory, which begins at a line: so nothing has to be copied for the hardware.
+    before: usize,
     layout: TensorLayout,
+    /// Elements from there to the first one.
     first: usize,
+}
+
+/// Elements in memory that begins at a line, and how many lie before.
+fn at_a_line<T: AnyElement, const SIZE: usize>(bytes: &[u8], f: impl Fn([u8; SIZE]) -> T) -> (Vec<T>, usize) {
+    let elements = bytes.as_chunks::<SIZE>().0;
+    let mut all: Vec<T> = Vec::with_capacity(elements.len() + 64);
+    let before = (64 - all.as_ptr().addr() % 64) % 64 / SIZE;
+    all.resize(before, f([0; SIZE]));
+    all.extend(elements.iter().map(|chunk| f(*chunk)));
+    (all, before)
 }
 
 struct Reader<R>(R);
@@ -50,19 +63,28 @@ impl<R: Read> Reader<R> {
         let (pitch, first, stride) = (number()?, number()?, number()?);
         shape[3] += first;
         let bytes = self.bytes()?;
-        fn each<const SIZE: usize, T>(bytes: &[u8], f: impl Fn([u8; SIZE]) -> T) -> Vec<T> {
-            bytes.as_chunks::<SIZE>().0.iter().map(|chunk| f(*chunk)).collect()
-        }
-        let (buffer, size) = match dtype.as_str() {
-            "bf16" => (Buffer::Bf16(each(&bytes, bf16::from_le_bytes)), 2),
-            "f16" => (Buffer::F16(each(&bytes, f16::from_le_bytes)), 2),
-            "f32" => (Buffer::F32(each(&bytes, f32::from_le_bytes)), 4),
-            "i32" => (Buffer::I32(each(&bytes, i32::from_le_bytes)), 4),
+        let (buffer, before, size) = match dtype.as_str() {
+            "bf16" => {
+                let (all, before) = at_a_line(&bytes, bf16::from_le_bytes);
+                (Buffer::Bf16(all), before, 2)
+            }
+            "f16" => {
+                let (all, before) = at_a_line(&bytes, f16::from_le_bytes);
+                (Buffer::F16(all), before, 2)
+            }
+            "f32" => {
+                let (all, before) = at_a_line(&bytes, f32::from_le_bytes);
+                (Buffer::F32(all), before, 4)
+            }
+            "i32" => {
+                let (all, before) = at_a_line(&bytes, i32::from_le_bytes);
+                (Buffer::I32(all), before, 4)
+            }
             other => panic!("no tensor of {other}"),
         };
         let stride = stride / size;
         let layout = TensorLayout::strided(shape, pitch, stride, stride * shape[1], size).expect("an addressable layout");
-        Ok(Tensor { buffer, layout, first })
+        Ok(Tensor { buffer, before, layout, first })
     }
 
     fn scalar(&mut self) -> Result<LaunchArg<'static>> {
@@ -82,7 +104,7 @@ impl Tensor {
     /// The tensor is a part of a wider one, whose first columns lie before it.
     fn input(&self) -> LaunchArg<'_> {
         fn part<'a, T: AnyElement>(elements: &'a [T], of: &Tensor) -> LaunchArg<'a> {
-            let whole = View::with_layout(elements, of.layout).expect("a layout that fits");
+            let whole = View::with_layout(&elements[of.before..], of.layout).expect("a layout that fits");
             whole.slice_cols(of.first..).expect("columns that exist").into()
         }
         match &self.buffer {
@@ -94,24 +116,25 @@ impl Tensor {
     }
 
     fn output(&mut self) -> LaunchArg<'_> {
+        let (before, layout, first) = (self.before, self.layout, self.first);
         fn part<T: AnyElement>(elements: &mut [T], layout: TensorLayout, first: usize) -> LaunchArg<'_> {
             let whole = ViewMut::with_layout(elements, layout).expect("a layout that fits");
             whole.slice_cols(first..).expect("columns that exist").into()
         }
         match &mut self.buffer {
-            Buffer::Bf16(v) => part(v, self.layout, self.first),
-            Buffer::F16(v) => part(v, self.layout, self.first),
-            Buffer::F32(v) => part(v, self.layout, self.first),
-            Buffer::I32(v) => part(v, self.layout, self.first),
+            Buffer::Bf16(v) => part(&mut v[before..], layout, first),
+            Buffer::F16(v) => part(&mut v[before..], layout, first),
+            Buffer::F32(v) => part(&mut v[before..], layout, first),
+            Buffer::I32(v) => part(&mut v[before..], layout, first),
         }
     }
 
     fn bytes(&self) -> Vec<u8> {
         match &self.buffer {
-            Buffer::Bf16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Buffer::F16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Buffer::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Buffer::I32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::Bf16(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::F16(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::F32(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::I32(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
         }
     }
 }
@@ -135,7 +158,8 @@ fn main() -> Result<()> {
             let mut args = vec![output.output()];
             args.extend(inputs.iter().map(|t| t.input()));
             args.extend(scalars);
-            launch(device, instance, &mut args, &LaunchOptions::default())
+            // A tensor that the hardware could not take would be copied, and have another pitch: that is an error.
+            launch(device, instance, &mut args, &LaunchOptions { strict: true, ..LaunchOptions::default() })
         };
         let (status, bytes) = match launched {
             Ok(_) => (0u64, output.bytes()),

@@ -210,8 +210,9 @@ impl Writer {
             return;
         }
         let name = self.functions[self.dice.below(self.functions.len())].name.clone();
-        let [rows, cols, rest] =
-            self.dice.pick(&[["M", "N", "K"], ["M", "N", "K"], ["K", "N", "M"], ["M", "K", "N"]]);
+        // A size that stands for columns in the function must be a multiple of 16.
+        let turns = if self.size("M").is_multiple_of(16) { 3 } else { 2 };
+        let [rows, cols, rest] = [["M", "N", "K"], ["M", "K", "N"], ["K", "N", "M"]][self.dice.below(turns)];
         // Tiles move into the function: each gets one of its own.
         let mut arguments = vec![];
         for ty in [
