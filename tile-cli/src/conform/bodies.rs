@@ -64,6 +64,12 @@ fn of_tiles(from: &str) -> Vec<Body> {
     ]
 }
 
+/// Stores `y`, for every element type.
+fn of_turned(lines: &[&str]) -> Vec<Body> {
+    let all: Vec<&str> = lines.iter().copied().chain([STORE]).collect();
+    vec![body("Row tile", own_type(), &all)]
+}
+
 /// `y` shows the vector made by `from` out of a vector `v`.
 fn of_vectors(from: &str) -> Vec<Body> {
     let vector = |form: &str, load: &str, spread: &str| {
@@ -245,11 +251,42 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
                 ],
             );
             elements.is_unsafe = true;
+            if name == "store_transpose" {
+                let store = "store_transpose(c, &y.to::<C>(), own);";
+                return vec![body("owned tile", own_type(), &["let y: rt<B, N, M> = load(b, AT);", store])];
+            }
             vec![
                 body("owned tile", own_type(), &["let y: rt<B, M, N> = load(b, AT);", STORE]),
                 anywhere,
                 elements,
             ]
+        }
+        Family::Transpose => of_turned(&["let t: rt<B, N, M> = load(b, AT);", "let y = t.transpose();"]),
+        Family::SubTile => {
+            let whole = "let mut t: rt<B, D, N> = load(b, AT);";
+            let part = "let p: rt<B, M, N> = load(b, [own.row(), own.col()]);";
+            let set = "t.set_sub_tile(&p, 0, 0);";
+            let other = "let y = t.sub_tile::<M, N>(1, 0).add(&t.sub_tile::<M, N>(0, 0));";
+            let small = "let y = t.sub_tile::<M, N>(1, 0);";
+            if name == "sub_tile" {
+                vec![body("Row tile", own_type(), &["let t: rt<B, D, N> = load(b, AT);", small, STORE])]
+            } else {
+                vec![body("Row tile", own_type(), &[whole, part, set, other, STORE])]
+            }
+        }
+        Family::AtomicAdd => {
+            let lines: &[&str] = if name == "atomic_add" {
+                &[
+                    "let y: rt<f32, M, N> = load(f, AT);",
+                    "atomic_add(c, &y, [own.batch(), own.depth(), own.row(), own.col()]);",
+                ]
+            } else {
+                &[
+                    "let v: rv<f32, N, PerCol> = load_vec(f, THERE);",
+                    "atomic_add_vec(c, &v, [own.batch(), own.depth(), own.row() * 8u32, own.col()]);",
+                ]
+            };
+            vec![body("each element once", f32_only(), lines)]
         }
         Family::Mma => vec![
             body(
@@ -542,6 +579,15 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
             let peers = if name == "prefetch_load" { "" } else { ", Peers::Row" };
             (Code::Mismatch, vec![format!("{name}::<rt<B, M, N>>(b, [i, 0u32]{peers});")])
         }
+        Family::Transpose => (Code::TransposeShape, vec![packed.into(), "let u = t.transpose();".into()]),
+        Family::SubTile => (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<8, 16>(0, 0);".into()]),
+        Family::AtomicAdd => (
+            Code::AtomicType,
+            vec![
+                "let t: rt<A, M, N> = load(a, [0u32, 0u32]);".into(),
+                "atomic_add(c, &t, [0u32, 0u32]);".into(),
+            ],
+        ),
         Family::Store => (Code::StoreShape, vec![packed.into(), "store(c, &t, own);".into()]),
         Family::Mma => (
             Code::OperandRole,

@@ -312,7 +312,21 @@ impl Eval<'_> {
                 }
                 Ok(End::Yield(vec![]))
             }
-            OpKind::AtomicAdd { .. } => Err(Stop::Malformed("made-up kernels have no atomic adds")),
+            OpKind::AtomicAdd { global, value, at, vector } => {
+                let grid = self.grid(*value)?;
+                let rows = if *vector { 1 } else { grid.data.len() / grid.cols };
+                let ([batch, depth, row, col], _) = self.origin(at, (rows, grid.cols))?;
+                let tensor = self.tensors.get_mut(global.0 as usize).and_then(Option::as_mut);
+                let tensor = tensor.ok_or(Stop::Malformed("a tensor was expected"))?;
+                for (i, value) in grid.data.iter().enumerate() {
+                    let place = [batch, depth, row + (i / grid.cols) as u64, col + (i % grid.cols) as u64];
+                    if let Some(old) = tensor.get(place) {
+                        // Exact if it is the only addition to the element, as the kernels of the suite have it.
+                        tensor.set(place, old.binary(MapBinary::Add, *value));
+                    }
+                }
+                Ok(End::Yield(vec![]))
+            }
             OpKind::Prefetch { .. } => Ok(End::Yield(vec![])),
             _ => {
                 let ty = op.results.first().map(|id| self.kernel.ty(*id));

@@ -238,6 +238,40 @@ store(&mut c, &x, at);                                    // 3 x 5 elements are 
 assert_eq!(data, [2.0; 15]);
 # Ok::<(), Box<dyn std::error::Error>>(())"#
         }
+        Family::Transpose => {
+            r#"
+use tile_std::prelude::*;
+
+let x: rt<f32, 16, 32> = iota_example();
+assert_eq!(x.transpose().get(3, 2), x.get(2, 3));
+
+fn iota_example() -> rt<f32, 16, 32> {
+    let data: Vec<f32> = (0..16 * 32).map(|i| i as f32).collect();
+    load(&gl::of(&data, 16, 32).expect("16 x 32 elements are there"), [0, 0])
+}"#
+        }
+        Family::SubTile => {
+            r#"
+use tile_std::prelude::*;
+
+let mut x: rt<f32, 16, 32> = fill(1.0);
+let part: rt<f32, 8, 16> = fill(2.0);
+x.set_sub_tile(&part, 1, 0);                              // rows 8..16, columns 0..16
+assert_eq!((x.get(8, 15), x.get(8, 16)), (2.0, 1.0));
+assert_eq!(x.sub_tile::<8, 16>(1, 0).get(0, 0), 2.0);"#
+        }
+        Family::AtomicAdd => {
+            r#"
+use tile_std::prelude::*;
+
+let mut data = vec![1.0f32; 8 * 16];
+let mut c = gl::of_mut(&mut data, 8, 16)?;
+let x: rt<f32, 8, 16> = fill(2.0);
+atomic_add(&mut c, &x, [0, 0]);
+atomic_add(&mut c, &x, [0, 0]);
+assert_eq!(data, [5.0; 8 * 16]);
+# Ok::<(), Box<dyn std::error::Error>>(())"#
+        }
         Family::Mma => {
             r#"
 use tile_std::prelude::*;

@@ -105,7 +105,23 @@ impl Bench {
             }
             Family::Store => {
                 let (global, at, tile) = (self.global(dtype, Access::Out), self.at(), self.value(ty));
-                vec![OpKind::Store { global, tile, at }]
+                vec![match name {
+                    "store" => OpKind::Store { global, tile, at },
+                    _ => OpKind::StoreTranspose { global, tile, at },
+                }]
+            }
+            Family::Transpose => vec![OpKind::Transpose { tile: self.value(ty) }],
+            Family::SubTile => {
+                let (tile, part) = (self.value(ty), self.value(ty));
+                vec![if name == "sub_tile" {
+                    OpKind::SubTile { tile, at: (0, 0) }
+                } else {
+                    OpKind::SetSubTile { tile, part, at: (0, 0) }
+                }]
+            }
+            Family::AtomicAdd => {
+                let (global, at, value) = (self.global(dtype, Access::Out), self.at(), self.value(ty));
+                vec![OpKind::AtomicAdd { global, value, at, vector: name == "atomic_add_vec" }]
             }
             Family::Mma => {
                 let a = self.value(ty);
