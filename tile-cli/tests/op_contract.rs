@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rspirv::spirv::{Capability, Op as Instruction};
-use tile_cli::conform::{Compiled, Kernel, bodies, compile_all, kernels, launches};
+use tile_cli::conform::{Compiled, Kernel, compile_all, kernels, launches, wrong};
 use tile_cli::fuzz::judge::{Kind, Ready, Verdict, compile};
 use tile_cli::fuzz::tensor::Tensor;
-use tile_ir::ir::Reduction;
-use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::ir::{Logic, Reduction};
+use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::ops::list::{Entry, all};
+use tile_ir::scalar::Compare;
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -59,6 +60,12 @@ fn every_op_is_spelled_and_every_spelling_is_an_op() {
     for form in ["", "_row", "_col"] {
         known.extend(MapBinary::ALL.iter().map(|op| format!("{}{form}", op.name())));
     }
+    known.extend(MapTernary::ALL.iter().map(|op| op.name().to_string()));
+    for form in ["", "_row", "_col"] {
+        known.extend(Compare::ALL.iter().map(|op| format!("{}{form}", op.name())));
+    }
+    known.extend(Logic::ALL.iter().map(|op| op.name().to_string()));
+    known.extend(["not", "select"].map(String::from));
     for line in ["row", "col"] {
         for form in ["", "_with"] {
             known.extend(Reduction::ALL.iter().map(|how| format!("{line}_{}{form}", how.name())));
@@ -103,7 +110,7 @@ fn typing_accepts_and_refuses_and_the_kernel_has_the_op() {
     for op in all() {
         let name = format!("{:?} {}", op.family, op.name);
         assert!(accepted.keys().any(|(of, _)| *of == name), "`{name}` has no kernel in `conform::bodies`");
-        let (body, code) = bodies::wrong(&op);
+        let (body, code) = wrong::wrong(&op);
         let types = body.types[0];
         let case = launches::kernel(0, &body, types, [16, 32, 48], (1, 1));
         let refused = match compile(&case) {

@@ -3,7 +3,6 @@
 //! *Guarantees*: a family of ops without bodies does not compile; the op contract test fails by name for an op whose bodies
 //! lack it. *Not here*: what the kernels are launched on (`launches`).
 
-use tile_ir::error::Code;
 use tile_ir::ir::Dim;
 use tile_ir::ops::list::{Entry, Family};
 use tile_ir::scalar::{Binary, Compare, Unary, casts};
@@ -40,7 +39,7 @@ fn shown_as_f32() -> Vec<[DType; 3]> {
     DType::ALL.iter().map(|d| [DType::F16, *d, DType::F32]).collect()
 }
 
-fn f32_only() -> Vec<[DType; 3]> {
+pub(super) fn f32_only() -> Vec<[DType; 3]> {
     vec![[DType::Bf16, DType::F32, DType::F32]]
 }
 
@@ -48,7 +47,7 @@ fn of_mma() -> Vec<[DType; 3]> {
     mma_inputs().iter().map(|a| [*a, DType::F32, DType::F32]).collect()
 }
 
-fn body(form: impl Into<String>, types: Vec<[DType; 3]>, lines: &[&str]) -> Body {
+pub(super) fn body(form: impl Into<String>, types: Vec<[DType; 3]>, lines: &[&str]) -> Body {
     let lines = lines.iter().map(|line| line.replace("AT", AT).replace("THERE", THERE)).collect();
     Body { form: form.into(), lines, types, is_unsafe: false }
 }
@@ -372,6 +371,55 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
             all.extend(of_vectors(&format!("v.{name}(x)")));
             all
         }
+        Family::MapTernary => {
+            let mut all = of_tiles(&format!("t.{name}(&t.abs(), x)"));
+            all.extend(of_tiles(&format!("t.{name}(x, &t)")));
+            all.extend(of_vectors(&format!("v.{name}(&v, x)")));
+            all
+        }
+        Family::MapCompare => {
+            let mut all = of_tiles(&format!("t.{name}(x).select(&t, x)"));
+            all.extend(of_tiles(&format!("t.{name}(&t.abs()).select(&t, &t.neg())")));
+            for (line, form) in [("row", "M, PerRow"), ("col", "N, PerCol")] {
+                let load = format!("let u: rv<f32, {form}> = load_vec(f, THERE);");
+                let y = format!("let y = t.{name}_{line}(&u).select(&t, x);");
+                let lines = ["let t: rt<B, M, N> = load(b, AT);", &load, &y, STORE];
+                all.push(body(format!("{name}_{line} with a vector"), own_type(), &lines));
+            }
+            all.extend(of_vectors(&format!("v.{name}(x).select(&v, &v.abs())")));
+            all
+        }
+        Family::Logic => {
+            let (one, other) = ("t.lt(x)", "t.abs().ge(&t)");
+            let mask = if name == "not" { format!("{one}.not()") } else { format!("{one}.{name}(&{other})") };
+            let mut all = of_tiles(&format!("{mask}.select(&t, x)"));
+            all.extend(of_vectors(&format!(
+                "{}.select(&v, x)",
+                mask.replace("t.", "v.").replace("&t", "&v").replace("nov.", "not.").replace("lv.", "lt.")
+            )));
+            all
+        }
+        Family::Select => {
+            let mut all = of_tiles("t.gt(x).select(&t, x)");
+            all.extend(of_tiles("t.ne(&t).select(&t.neg(), &t)"));
+            all.extend(of_vectors("v.le(x).select(&v, x)"));
+            all
+        }
+        Family::Iota => {
+            let (side, along, spread) =
+                if name == "iota_rows" { ("M", "PerRow", "add_row") } else { ("N", "PerCol", "add_col") };
+            let tile = format!("let y: rt<B, M, N> = {name}(x);");
+            let vector = format!("let v: rv<B, {side}, {along}> = iota(x);");
+            let shown = format!("let y = z.{spread}(&v.to::<f32>());");
+            vec![
+                body("Row tile", own_type(), &[&tile, STORE]),
+                body(
+                    "vector",
+                    shown_as_f32(),
+                    &[&vector, "let z: rt<f32, M, N> = fill(-0.0);", &shown, STORE],
+                ),
+            ]
+        }
         Family::Reduce => {
             let rows = name.starts_with("row_");
             let (load, spread) = if rows {
@@ -550,89 +598,4 @@ fn control(family: Family) -> Vec<Body> {
             with("an early end", &["if own.outside() { return; }", "if !p && n > 0u32 { return; }"]),
         ],
     }
-}
-
-/// A kernel that uses the op wrongly, and the rule it breaks.
-pub fn wrong(op: &Entry) -> (Body, Code) {
-    let name = op.name.as_str();
-    let packed = "let t: rt<A, K, N, Vnni> = load_transform(a, [0u32, 0u32]);";
-    let tile = "let t: rt<B, M, N> = load(b, [0u32, 0u32]);";
-    let (code, lines): (Code, Vec<String>) = match op.family {
-        Family::OwnTile => (Code::Grid, vec!["let other = own_tile::<M, N>(a, Linear);".into()]),
-        Family::Place => (Code::Arguments, vec![format!("let r = {name}(1u32);")]),
-        Family::Dim => (Code::UnknownOp, vec!["let r = n.rows();".into()]),
-        Family::Zeros => (Code::UntypedSource, vec!["let t = zeros();".into()]),
-        Family::Fill => (Code::UntypedSource, vec!["let t = fill(1.0);".into()]),
-        Family::Load => {
-            let line = match name {
-                "load" => "let t: rt<A, K, N, Vnni> = load(a, [0u32, 0u32]);",
-                "load_transform" => "let t: rt<A, M, N> = load_transform(a, [0u32, 0u32]);",
-                _ => "let t: rt<f32, K, N, VnniT> = load_transpose(f, [0u32, 0u32]);",
-            };
-            (Code::LoadForm, vec![line.into()])
-        }
-        Family::LoadVector => {
-            (Code::LoadForm, vec!["let v: rv<A, M, PerRow> = load_vec(f, [0u32, 0u32]);".into()])
-        }
-        Family::LoadScalar => (Code::LoadFromOutput, vec!["let s = load_scalar(c, [0u32, 0u32]);".into()]),
-        Family::Prefetch => {
-            let peers = if name == "prefetch_load" { "" } else { ", Peers::Row" };
-            (Code::Mismatch, vec![format!("{name}::<rt<B, M, N>>(b, [i, 0u32]{peers});")])
-        }
-        Family::Transpose => (Code::TransposeShape, vec![packed.into(), "let u = t.transpose();".into()]),
-        Family::SubTile => (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<8, 16>(0, 0);".into()]),
-        Family::AtomicAdd => (
-            Code::AtomicType,
-            vec![
-                "let t: rt<A, M, N> = load(a, [0u32, 0u32]);".into(),
-                "atomic_add(c, &t, [0u32, 0u32]);".into(),
-            ],
-        ),
-        Family::Store => (Code::StoreShape, vec![packed.into(), "store(c, &t, own);".into()]),
-        Family::Mma => (
-            Code::OperandRole,
-            vec![
-                "let mut y: rt<f32, M, N, Acc> = zeros();".into(),
-                "let l: rt<A, M, K> = load(a, [0u32, 0u32]);".into(),
-                "mma_AB(&mut y, &l, &l);".into(),
-            ],
-        ),
-        Family::Convert => (Code::Conversion, vec![packed.into(), "let u = t.to::<f32>();".into()]),
-        Family::Scale => (
-            Code::ScaleType,
-            vec!["let t: rt<A, M, N> = load(a, own);".into(), "let u = t.scale(2.0);".into()],
-        ),
-        Family::MapUnary => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}();")]),
-        Family::MapBinary => (
-            Code::MapOperand,
-            vec![
-                tile.into(),
-                "let s: rt<B, D, N> = load(b, [0u32, 0u32]);".into(),
-                format!("let u = t.{name}(&s);"),
-            ],
-        ),
-        Family::Reduce => (Code::ReduceOperand, vec![packed.into(), format!("let u = t.{name}();")]),
-        Family::KeepFirst => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 0.0);")]),
-        Family::Triangle => {
-            (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 2u32, 0.0);")])
-        }
-        Family::Const => (Code::Literal, vec!["let r: u32 = 4294967296u32;".into()]),
-        Family::Binary => {
-            let call = op.calls[0].as_str();
-            let method = matches!(call, "min" | "max");
-            (
-                Code::Mismatch,
-                vec![if method { format!("let r = n.{call}(i);") } else { format!("let r = n {call} i;") }],
-            )
-        }
-        Family::Unary => {
-            (Code::Mismatch, vec![if name == "neg" { "let r = -p;".into() } else { "let r = !x;".into() }])
-        }
-        Family::Compare => (Code::Mismatch, vec![format!("let r = n {} w;", op.calls[0])]),
-        Family::Cast => (Code::Mismatch, vec!["let r = x as bool;".into()]),
-        Family::For => (Code::Mismatch, vec!["for k in 0u32..i {".into(), "}".into()]),
-        Family::While => (Code::Mismatch, vec!["while n {".into(), "}".into()]),
-        Family::If => (Code::Mismatch, vec!["if n {".into(), "}".into()]),
-    };
-    (Body { form: "wrong".into(), lines, types: f32_only(), is_unsafe: false }, code)
 }

@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `bodies` | the kernels: for each op of `tile_ir::ops::list`, the forms in which kernel source uses it |
+//! | `wrong` | for each op a use that must be refused, and the rule it breaks |
 //! | `launches` | what each kernel is launched on: coordinates, ragged sizes, pitches, planes, odd values |
 //!
 //! *Assumes*: the judgement of the fuzzer (`fuzz::judge`), which surrounds every tensor with NaN bytes.
@@ -11,6 +12,7 @@
 
 pub mod bodies;
 pub mod launches;
+pub mod wrong;
 
 use rayon::prelude::*;
 use tile_ir::ops::list::{Entry, all};

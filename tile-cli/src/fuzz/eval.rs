@@ -3,6 +3,8 @@
 //! *Assumes* a verified kernel. *Guarantees*: it shares no code with the lowering or the simulator; it ends (step
 //! limit). *Not here*: how far a device may be from a number (`number`).
 
+mod choose;
+
 use std::rc::Rc;
 
 use tile_ir::ir::{
@@ -588,24 +590,7 @@ impl Eval<'_> {
                     Some(Plant::Difference) if *op == MapBinary::Sub => b.binary(*op, a).to(dtype),
                     _ => a.binary(*op, b).to(dtype),
                 };
-                let right: Box<dyn Fn(usize) -> Num> = match (self.get(*rhs)?, self.kernel.ty(*rhs), ty) {
-                    (Val::Scalar(c, e), ..) => {
-                        let s = number(*c, *e)?;
-                        Box::new(move |_| s)
-                    }
-                    (Val::Grid(g), Type::Vector(v), Type::Tile(_)) => {
-                        let g = g.clone();
-                        match v.along {
-                            Along::Rows => Box::new(move |i| g.data[i / cols]),
-                            Along::Cols => Box::new(move |i| g.data[i % cols]),
-                        }
-                    }
-                    (Val::Grid(g), ..) => {
-                        let g = g.clone();
-                        Box::new(move |i| g.data[i])
-                    }
-                };
-                let right: Vec<Num> = (0..left.data.len()).map(right).collect();
+                let right = self.beside(*rhs, ty, left.data.len())?;
                 let done: Vec<Num> = left.data.iter().zip(&right).map(|(a, b)| f(*a, *b)).collect();
                 // A scalar or vector beside a 16-bit tile is not rounded to the tile's type.
                 if dtype == DType::F32 || self.kernel.ty(*rhs) == ty {
@@ -613,6 +598,13 @@ impl Eval<'_> {
                 }
                 grid(done)
             }
+            OpKind::MapTernary { op, x, a, b } => {
+                let x = self.grid(*x)?;
+                let (a, b) = (self.beside(*a, ty, x.data.len())?, self.beside(*b, ty, x.data.len())?);
+                let each = x.data.iter().zip(a).zip(b);
+                grid(each.map(|((x, a), b)| choose::ternary(*op, *x, a, b).to(dtype)).collect())
+            }
+            OpKind::Selection(what) => grid(self.selected(what, ty, rows * cols)?),
             OpKind::Reduce { how, along, tile, running } => {
                 let g = self.grid(*tile)?;
                 let last = usize::from(self.plant == Some(Plant::LastColumn));

@@ -318,6 +318,31 @@ assert_eq!(x.add(&x).get(0, 0), 6.0);
 assert_eq!(x.sub(1.0).get(0, 0), 2.0);
 assert_eq!(x.mul_row(&v).get(7, 15), 12.0);"#
         }
+        Family::MapTernary => {
+            r#"
+use tile_std::prelude::*;
+
+let x: rt<f32, 8, 16> = fill(3.0);
+assert_eq!(x.fma(&x, 1.0).get(0, 0), 10.0);"#
+        }
+        Family::MapCompare | Family::Logic | Family::Select => {
+            r#"
+use tile_std::prelude::*;
+
+let x: rt<f32, 8, 16> = fill(3.0);
+let inside = x.gt(0.0).and(&x.lt(5.0));
+assert_eq!(inside.select(&x, -1.0).get(7, 15), 3.0);
+assert_eq!(inside.not().select(&x, -1.0).get(7, 15), -1.0);"#
+        }
+        Family::Iota => {
+            r#"
+use tile_std::prelude::*;
+
+let x: rt<i32, 8, 16> = iota_cols(100);
+assert_eq!(x.get(7, 15), 115);
+let v: rv<f32, 8, PerRow> = iota(0.5);
+assert_eq!(v.get(3), 3.5);"#
+        }
         Family::Reduce => {
             r#"
 use tile_std::prelude::*;

@@ -5,10 +5,12 @@
 
 use tile_ir::error::Span;
 use tile_ir::ir::{
-    Access, Coord, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Unit, ValueId,
+    Access, Coord, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Selection, Unit,
+    ValueId,
 };
-use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::ops::list::{Entry, Family};
+use tile_ir::scalar::Compare;
 use tile_ir::types::{Along, DType, Role, ScalarType, TileType, Type, VectorType};
 
 use crate::conform::{bodies, launches};
@@ -88,12 +90,12 @@ impl Bench {
     /// The op with `ty` as its main operand (for sources: as its result), and all else fitting it.
     fn kinds(&mut self, entry: &Entry, ty: Type) -> Option<Vec<OpKind>> {
         let name = entry.name.as_str();
-        let number = self.value(Type::Scalar(ScalarType::F32));
+        let number = self.value(Type::Scalar(ty.dtype().map_or(ScalarType::F32, |d| d.scalar())));
         let index = self.value(Type::Scalar(ScalarType::U32));
         let dtype = ty.dtype().unwrap_or(DType::F32);
         Some(match entry.family {
             Family::Zeros => vec![OpKind::Zeros],
-            Family::Fill => vec![OpKind::Fill { value: number }],
+            Family::Fill => vec![OpKind::Fill { value: self.value(Type::Scalar(dtype.scalar())) }],
             Family::Load => {
                 let (global, at) = (self.global(dtype, Access::In), self.at());
                 let form = LoadForm::ALL.iter().find(|f| f.name() == name).copied()?;
@@ -144,6 +146,23 @@ impl Bench {
                 let (op, lhs) = (MapBinary::from_name(name)?, self.value(ty));
                 vec![OpKind::MapBinary { op, lhs, rhs: lhs }]
             }
+            Family::MapTernary => {
+                let (op, x) = (MapTernary::from_name(name)?, self.value(ty));
+                vec![OpKind::MapTernary { op, x, a: x, b: x }]
+            }
+            Family::MapCompare => {
+                let (op, lhs) = (Compare::ALL.iter().find(|c| c.name() == name).copied()?, self.value(ty));
+                vec![OpKind::Selection(Selection::Compare { op, lhs, rhs: lhs })]
+            }
+            Family::Select => {
+                let (mask, yes) = (self.value(ty.mask()?), self.value(ty));
+                vec![OpKind::Selection(Selection::Select { mask, yes, no: yes })]
+            }
+            Family::Iota => {
+                let along = if name == "iota_rows" { Along::Rows } else { Along::Cols };
+                let start = self.value(Type::Scalar(dtype.scalar()));
+                vec![OpKind::Selection(Selection::Iota { along, start })]
+            }
             Family::Reduce => {
                 let (line, how) = name.split_once('_')?;
                 let how = Reduction::ALL.iter().find(|r| r.name() == how).copied()?;
@@ -162,7 +181,8 @@ impl Bench {
                 fill: number,
             }],
             // These take tensors and scalars, not tiles or vectors.
-            Family::OwnTile
+            Family::Logic
+            | Family::OwnTile
             | Family::Place
             | Family::Dim
             | Family::LoadScalar
@@ -185,9 +205,12 @@ pub fn taken(entry: &Entry) -> Option<Vec<Type>> {
     let mut taken = vec![];
     for ty in &universe {
         let mut bench = Bench::new()?;
-        let is_source =
-            matches!(entry.family, Family::Zeros | Family::Fill | Family::Load | Family::LoadVector);
-        let results = if is_source { vec![*ty] } else { universe.clone() };
+        let is_source = matches!(
+            entry.family,
+            Family::Zeros | Family::Fill | Family::Iota | Family::Load | Family::LoadVector
+        );
+        let mut results = if is_source { vec![*ty] } else { universe.clone() };
+        results.extend(ty.mask());
         let kinds = bench.kinds(entry, *ty)?;
         if kinds.iter().any(|kind| bench.accepts(kind, &results)) {
             taken.push(*ty);

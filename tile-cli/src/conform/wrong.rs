@@ -1,0 +1,102 @@
+//! Owns a wrong use of each op, with the rule it breaks.
+
+use tile_ir::error::Code;
+use tile_ir::ops::list::{Entry, Family};
+
+use super::bodies::{Body, f32_only};
+
+/// A kernel that uses the op wrongly, and the rule it breaks.
+pub fn wrong(op: &Entry) -> (Body, Code) {
+    let name = op.name.as_str();
+    let packed = "let t: rt<A, K, N, Vnni> = load_transform(a, [0u32, 0u32]);";
+    let tile = "let t: rt<B, M, N> = load(b, [0u32, 0u32]);";
+    let (code, lines): (Code, Vec<String>) = match op.family {
+        Family::OwnTile => (Code::Grid, vec!["let other = own_tile::<M, N>(a, Linear);".into()]),
+        Family::Place => (Code::Arguments, vec![format!("let r = {name}(1u32);")]),
+        Family::Dim => (Code::UnknownOp, vec!["let r = n.rows();".into()]),
+        Family::Zeros => (Code::UntypedSource, vec!["let t = zeros();".into()]),
+        Family::Fill => (Code::UntypedSource, vec!["let t = fill(1.0);".into()]),
+        Family::Load => {
+            let line = match name {
+                "load" => "let t: rt<A, K, N, Vnni> = load(a, [0u32, 0u32]);",
+                "load_transform" => "let t: rt<A, M, N> = load_transform(a, [0u32, 0u32]);",
+                _ => "let t: rt<f32, K, N, VnniT> = load_transpose(f, [0u32, 0u32]);",
+            };
+            (Code::LoadForm, vec![line.into()])
+        }
+        Family::LoadVector => {
+            (Code::LoadForm, vec!["let v: rv<A, M, PerRow> = load_vec(f, [0u32, 0u32]);".into()])
+        }
+        Family::LoadScalar => (Code::LoadFromOutput, vec!["let s = load_scalar(c, [0u32, 0u32]);".into()]),
+        Family::Prefetch => {
+            let peers = if name == "prefetch_load" { "" } else { ", Peers::Row" };
+            (Code::Mismatch, vec![format!("{name}::<rt<B, M, N>>(b, [i, 0u32]{peers});")])
+        }
+        Family::Transpose => (Code::TransposeShape, vec![packed.into(), "let u = t.transpose();".into()]),
+        Family::SubTile => (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<8, 16>(0, 0);".into()]),
+        Family::AtomicAdd => (
+            Code::AtomicType,
+            vec![
+                "let t: rt<A, M, N> = load(a, [0u32, 0u32]);".into(),
+                "atomic_add(c, &t, [0u32, 0u32]);".into(),
+            ],
+        ),
+        Family::Store => (Code::StoreShape, vec![packed.into(), "store(c, &t, own);".into()]),
+        Family::Mma => (
+            Code::OperandRole,
+            vec![
+                "let mut y: rt<f32, M, N, Acc> = zeros();".into(),
+                "let l: rt<A, M, K> = load(a, [0u32, 0u32]);".into(),
+                "mma_AB(&mut y, &l, &l);".into(),
+            ],
+        ),
+        Family::Convert => (Code::Conversion, vec![packed.into(), "let u = t.to::<f32>();".into()]),
+        Family::Scale => (
+            Code::ScaleType,
+            vec!["let t: rt<A, M, N> = load(a, own);".into(), "let u = t.scale(2.0);".into()],
+        ),
+        Family::MapUnary => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}();")]),
+        Family::MapBinary => (
+            Code::MapOperand,
+            vec![
+                tile.into(),
+                "let s: rt<B, D, N> = load(b, [0u32, 0u32]);".into(),
+                format!("let u = t.{name}(&s);"),
+            ],
+        ),
+        Family::MapTernary => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1.0, 2.0);")]),
+        Family::MapCompare => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(&t);")]),
+        Family::Logic => {
+            let operand = if name == "not" { "" } else { "&t" };
+            (Code::Mask, vec![tile.into(), format!("let u = t.{name}({operand});")])
+        }
+        Family::Select => {
+            let lines = ["let s: rt<B, D, N> = load(b, [0u32, 0u32]);", "let u = t.gt(x).select(&s, &s);"];
+            (Code::Select, vec![tile.into(), lines[0].into(), lines[1].into()])
+        }
+        Family::Iota => (Code::Iota, vec![format!("let t: rt<A, M, N> = {name}(1.0);")]),
+        Family::Reduce => (Code::ReduceOperand, vec![packed.into(), format!("let u = t.{name}();")]),
+        Family::KeepFirst => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 0.0);")]),
+        Family::Triangle => {
+            (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 2u32, 0.0);")])
+        }
+        Family::Const => (Code::Literal, vec!["let r: u32 = 4294967296u32;".into()]),
+        Family::Binary => {
+            let call = op.calls[0].as_str();
+            let method = matches!(call, "min" | "max");
+            (
+                Code::Mismatch,
+                vec![if method { format!("let r = n.{call}(i);") } else { format!("let r = n {call} i;") }],
+            )
+        }
+        Family::Unary => {
+            (Code::Mismatch, vec![if name == "neg" { "let r = -p;".into() } else { "let r = !x;".into() }])
+        }
+        Family::Compare => (Code::Mismatch, vec![format!("let r = n {} w;", op.calls[0])]),
+        Family::Cast => (Code::Mismatch, vec!["let r = x as bool;".into()]),
+        Family::For => (Code::Mismatch, vec!["for k in 0u32..i {".into(), "}".into()]),
+        Family::While => (Code::Mismatch, vec!["while n {".into(), "}".into()]),
+        Family::If => (Code::Mismatch, vec!["if n {".into(), "}".into()]),
+    };
+    (Body { form: "wrong".into(), lines, types: f32_only(), is_unsafe: false }, code)
+}
