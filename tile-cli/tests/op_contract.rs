@@ -54,8 +54,11 @@ fn every_op_is_spelled_and_every_spelling_is_an_op() {
         .flat_map(|op| op.calls)
         .filter(|c| is_name(c) && !keywords.contains(&c.as_str()))
         .collect();
-    let mut known: BTreeSet<String> =
-        tile_front::OPS.iter().chain(tile_front::METHODS).map(|(name, _)| (*name).to_string()).collect();
+    let mut known: BTreeSet<String> = [tile_front::OPS, tile_front::METHODS, tile_front::GROUP_OPS]
+        .concat()
+        .iter()
+        .map(|(name, _)| (*name).to_string())
+        .collect();
     known.extend(MapUnary::ALL.iter().map(|op| op.name().to_string()));
     for form in ["", "_row", "_col"] {
         known.extend(MapBinary::ALL.iter().map(|op| format!("{}{form}", op.name())));

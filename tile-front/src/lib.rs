@@ -43,6 +43,7 @@ mod value;
 
 pub use expand::Compiled;
 pub use parse_call::{METHODS, OPS};
+pub use parse_group::GROUP_OPS;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -22,6 +22,8 @@ pub struct Body {
     pub types: Vec<[DType; 3]>,
     /// Whether it needs an `unsafe` kernel.
     pub is_unsafe: bool,
+    /// The grid of sub-groups, where it matters.
+    pub grid: Option<(u32, u32)>,
 }
 
 /// A tile of the tensor `n` tiles below and `w` beside the owned one.
@@ -49,7 +51,7 @@ fn of_mma() -> Vec<[DType; 3]> {
 
 pub(super) fn body(form: impl Into<String>, types: Vec<[DType; 3]>, lines: &[&str]) -> Body {
     let lines = lines.iter().map(|line| line.replace("AT", AT).replace("THERE", THERE)).collect();
-    Body { form: form.into(), lines, types, is_unsafe: false }
+    Body { form: form.into(), lines, types, is_unsafe: false, grid: None }
 }
 
 const STORE: &str = "store(c, &y.to::<C>(), own);";
@@ -103,7 +105,7 @@ fn shown(ty: ScalarType) -> Vec<String> {
 fn scalar(form: impl Into<String>, ty: ScalarType, expression: &str) -> Body {
     let mut lines = vec![format!("let r: {ty} = {expression};")];
     lines.extend(shown(ty));
-    Body { form: form.into(), lines, types: f32_only(), is_unsafe: false }
+    Body { form: form.into(), lines, types: f32_only(), is_unsafe: false, grid: None }
 }
 
 /// Two operands of a scalar type.
@@ -139,7 +141,7 @@ pub fn bodies(op: &Entry) -> Vec<Body> {
         all[n].types.retain(|t| !t[1].is_integer());
         let types = integers.iter().map(|t| [t[0], t[1], t[1]]).collect();
         let form = format!("{} of integers", all[n].form);
-        all.push(Body { form, lines, types, is_unsafe: all[n].is_unsafe });
+        all.push(Body { form, lines, types, is_unsafe: all[n].is_unsafe, grid: all[n].grid });
     }
     all
 }
@@ -260,6 +262,7 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
                 elements,
             ]
         }
+        Family::SharedMove | Family::SharedCopy | Family::Barrier => shared(name),
         Family::Transpose => of_turned(&["let t: rt<B, N, M> = load(b, AT);", "let y = t.transpose();"]),
         Family::SubTile => {
             let whole = "let mut t: rt<B, D, N> = load(b, AT);";
@@ -598,4 +601,80 @@ fn control(family: Family) -> Vec<Body> {
             with("an early end", &["if own.outside() { return; }", "if !p && n > 0u32 { return; }"]),
         ],
     }
+}
+
+/// Two sub-groups, one below the other, each with a part of its own in shared memory.
+fn shared(name: &str) -> Vec<Body> {
+    let by_part = |barrier: &[&str]| {
+        let mut lines = vec![
+            "let mut s: st<B, D, N> = shared();",
+            "let t: rt<B, M, N> = load(b, AT);",
+            "store_shared(&mut s, &t, [subgroup_id(), 0u32]);",
+        ];
+        lines.extend(barrier);
+        lines.extend(["let y: rt<B, M, N> = load_shared(&s, [subgroup_id(), 0u32]);", STORE]);
+        body("a part each", own_type(), &lines)
+    };
+    let multiplied = |load: &str, role: &str, size: &str, op: &str| {
+        let shared = format!("let mut s: st<A, {size}> = shared();");
+        let right = format!("let r: rt<A, K, N, {role}> = {load}(&s, [0u32, 0u32]);");
+        let multiply = format!("{op}(&mut y, &l, &r);");
+        let lines = [
+            &shared,
+            "load_coop(&mut s, a, THERE);",
+            "barrier();",
+            "let l: rt<A, M, K> = load(a, [own.row(), 0u32]);",
+            &right,
+            "let mut y: rt<f32, M, N, Acc> = zeros();",
+            &multiply,
+            STORE,
+        ];
+        body(format!("{role} tile"), of_mma(), &lines)
+    };
+    let mut all = match name {
+        "load_transform_shared" => vec![multiplied(name, "Vnni", "K, N", "mma_AB")],
+        "load_transpose_shared" => vec![multiplied(name, "VnniT", "N, K", "mma_ABt")],
+        "load_vec_shared" | "store_vec_shared" => vec![body(
+            "a part each",
+            shown_as_f32(),
+            &[
+                "let mut s: sv<B, D> = shared();",
+                "let v: rv<B, M, PerRow> = load_vec(b, THERE);",
+                "store_vec_shared(&mut s, &v, subgroup_id());",
+                "barrier();",
+                "let u: rv<B, M, PerRow> = load_vec_shared(&s, subgroup_id());",
+                "let z: rt<f32, M, N> = fill(-0.0);",
+                "let y = z.add_row(&u.to::<f32>());",
+                STORE,
+            ],
+        )],
+        "load_coop" => vec![body(
+            "one copy",
+            own_type(),
+            &[
+                "let mut s: st<B, D, N> = shared();",
+                "load_coop(&mut s, b, THERE);",
+                "barrier();",
+                "let y: rt<B, M, N> = load_shared(&s, [subgroup_row(), 0u32]);",
+                STORE,
+            ],
+        )],
+        "store_coop" => vec![body(
+            "a part each",
+            own_type(),
+            &[
+                "let mut s: st<C, D, N> = shared();",
+                "let t: rt<B, M, N> = load(b, AT);",
+                "store_shared(&mut s, &t.to::<C>(), [subgroup_id(), 0u32]);",
+                "barrier();",
+                "store_coop(c, &s, own);",
+            ],
+        )],
+        "barrier_arrive" | "barrier_wait" => vec![by_part(&["barrier_arrive();", "barrier_wait();"])],
+        _ => vec![by_part(&["barrier();"])],
+    };
+    for body in &mut all {
+        body.grid = Some((2, 1));
+    }
+    all
 }

@@ -54,7 +54,8 @@ pub fn kernels() -> Vec<Kernel> {
             for types in &body.types {
                 // Each form meets every size and every grid sooner or later: their numbers have no common factor.
                 let n = kernels.len();
-                let (sizes, subgroups) = (SIZES[n % SIZES.len()], GRIDS[n % GRIDS.len()]);
+                let (sizes, subgroups) =
+                    (SIZES[n % SIZES.len()], body.grid.unwrap_or(GRIDS[n % GRIDS.len()]));
                 let case = launches::kernel(n as u64, &body, *types, sizes, subgroups);
                 kernels.push(Kernel { op: op.clone(), form: body.form.clone(), case });
             }

@@ -32,6 +32,45 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
             let peers = if name == "prefetch_load" { "" } else { ", Peers::Row" };
             (Code::Mismatch, vec![format!("{name}::<rt<B, M, N>>(b, [i, 0u32]{peers});")])
         }
+        Family::SharedMove => {
+            let lines = match name {
+                "load_vec_shared" => {
+                    "let s: sv<f32, 32> = shared();\nlet v: rv<f32, 8, PerRow> = load_vec_shared(&s, i);"
+                }
+                "store_vec_shared" => {
+                    "let mut s: sv<f32, 32> = shared();\nlet v: rv<f32, 8, PerRow> = zeros();\nstore_vec_shared(&mut s, &v, i);"
+                }
+                "store_shared" => {
+                    "let mut s: st<f32, 8, 16> = shared();\nlet t: rt<f32, 8, 16> = zeros();\nstore_shared(&mut s, &t, [i, 0u32]);"
+                }
+                "load_shared" => {
+                    "let s: st<f32, 8, 16> = shared();\nlet t: rt<f32, 8, 16> = load_shared(&s, [i, 0u32]);"
+                }
+                "load_transform_shared" => {
+                    "let s: st<A, 16, 16> = shared();\nlet t: rt<A, 16, 16, Vnni> = load_transform_shared(&s, [i, 0u32]);"
+                }
+                _ => {
+                    "let s: st<A, 16, 16> = shared();\nlet t: rt<A, 16, 16, VnniT> = load_transpose_shared(&s, [i, 0u32]);"
+                }
+            };
+            (Code::Mismatch, lines.lines().map(String::from).collect())
+        }
+        Family::SharedCopy if name == "load_coop" => (
+            Code::CoopCoordinate,
+            vec![
+                "let mut s: st<f32, 8, 16> = shared();".into(),
+                "load_coop(&mut s, f, [subgroup_id(), 0u32]);".into(),
+            ],
+        ),
+        Family::SharedCopy => (
+            Code::SharedAccess,
+            vec!["let s: st<A, 16, 16> = shared();".into(), "store_coop(c, &s, own);".into()],
+        ),
+        Family::Barrier if name == "barrier" => (
+            Code::BarrierDivergence,
+            vec!["if subgroup_id() == 0u32 {".into(), "barrier();".into(), "}".into()],
+        ),
+        Family::Barrier => (Code::BarrierPairing, vec![format!("{name}();")]),
         Family::Transpose => (Code::TransposeShape, vec![packed.into(), "let u = t.transpose();".into()]),
         Family::SubTile => (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<8, 16>(0, 0);".into()]),
         Family::AtomicAdd => (
@@ -98,5 +137,5 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
         Family::While => (Code::Mismatch, vec!["while n {".into(), "}".into()]),
         Family::If => (Code::Mismatch, vec!["if n {".into(), "}".into()]),
     };
-    (Body { form: "wrong".into(), lines, types: f32_only(), is_unsafe: false }, code)
+    (Body { form: "wrong".into(), lines, types: f32_only(), is_unsafe: false, grid: None }, code)
 }

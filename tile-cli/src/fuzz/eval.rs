@@ -4,6 +4,7 @@
 //! limit). *Not here*: how far a device may be from a number (`number`).
 
 mod choose;
+mod group;
 
 use std::rc::Rc;
 
@@ -115,6 +116,7 @@ struct Eval<'a> {
     values: Vec<Option<Val>>,
     steps: u64,
     plant: Option<Plant>,
+    shared: &'a mut group::Shared,
 }
 
 /// How a region ended.
@@ -148,9 +150,11 @@ pub fn evaluate(
     let kernel = kernel.kernel();
     let mut steps = 0;
     for group in 0..u64::from(count) {
+        let mut shared = Eval::fresh(kernel);
         for subgroup in 0..u64::from(kernel.subgroups.0 * kernel.subgroups.1) {
             let values = vec![None; kernel.values.len()];
-            let mut eval = Eval { kernel, tensors, group, subgroup, values, steps, plant };
+            let shared = &mut shared;
+            let mut eval = Eval { kernel, tensors, group, subgroup, values, steps, plant, shared };
             for (param, value) in kernel.params.iter().zip(scalars) {
                 if let (ParamKind::Scalar { value: id, .. }, Some(c)) = (&param.kind, value) {
                     eval.values[id.0 as usize] = Some(Val::Scalar(*c, 0.0));
@@ -330,6 +334,10 @@ impl Eval<'_> {
                 Ok(End::Yield(vec![]))
             }
             OpKind::Prefetch { .. } => Ok(End::Yield(vec![])),
+            OpKind::Group(what) if op.results.is_empty() => {
+                self.group_op(what)?;
+                Ok(End::Yield(vec![]))
+            }
             _ => {
                 let ty = op.results.first().map(|id| self.kernel.ty(*id));
                 let ty = ty.ok_or(Stop::Malformed("an op without result"))?;
@@ -557,6 +565,7 @@ impl Eval<'_> {
                 let read = self.read(*global, at, (cols, rows))?;
                 grid((0..rows * cols).map(|i| read[(i % cols) * rows + i / cols]).collect())
             }
+            OpKind::Group(_) => self.load_shared(&op.kind, ty)?,
             OpKind::LoadVector { global, at } => grid(self.read(*global, at, (1, cols))?),
             OpKind::Transpose { tile } => turned(&*self.grid(*tile)?),
             OpKind::SubTile { tile, at } => {

@@ -238,6 +238,32 @@ store(&mut c, &x, at);                                    // 3 x 5 elements are 
 assert_eq!(data, [2.0; 15]);
 # Ok::<(), Box<dyn std::error::Error>>(())"#
         }
+        Family::SharedMove | Family::SharedCopy | Family::Barrier => {
+            r#"
+use tile_std::prelude::*;
+
+/// Adds to every row of a tile the sum of the rows of all four sub-groups.
+#[tile_kernel(instances(<8, 16; subgroups = (4, 1)>))]
+fn summed<const M: usize, const N: usize>(c: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<M, N>(c, Linear);
+    let mut sums: sv<f32, 64> = shared();
+    let x: rt<f32, M, N> = load(a, [at.row(), at.col()]);
+    store_vec_shared(&mut sums, &x.col_sum(), subgroup_id());
+    barrier();
+    let mut all: rv<f32, N, PerCol> = zeros();
+    for i in 0..4 {
+        let part: rv<f32, N, PerCol> = load_vec_shared(&sums, i);
+        all = all.add(&part);
+    }
+    store(c, &x.add_col(&all), at);
+}
+
+let a = Tensor::from_fn([1, 1, 32, 16], |_, _, _, c| c as f32)?;
+let mut c = Tensor::<f32>::zeros(32, 16)?;
+summed::launch::<8, 16>(&Device::host(), &mut c, &a)?;
+assert_eq!(c.get(0, 0, 31, 2), Some(66.0));
+# Ok::<(), Box<dyn std::error::Error>>(())"#
+        }
         Family::Transpose => {
             r#"
 use tile_std::prelude::*;

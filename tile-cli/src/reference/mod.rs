@@ -55,7 +55,8 @@ fn types(text: &mut String) {
 
 /// How kernel source calls an entry.
 fn form(entry: &Entry, call: &str) -> String {
-    let known = tile_front::OPS.iter().chain(tile_front::METHODS).find(|(name, _)| *name == call);
+    let named = [tile_front::OPS, tile_front::METHODS, tile_front::GROUP_OPS].concat();
+    let known = named.iter().find(|(name, _)| *name == call);
     if let Some((_, form)) = known {
         return format!("`{form}`");
     }

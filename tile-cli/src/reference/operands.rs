@@ -182,6 +182,9 @@ impl Bench {
             }],
             // These take tensors and scalars, not tiles or vectors.
             Family::Logic
+            | Family::SharedMove
+            | Family::SharedCopy
+            | Family::Barrier
             | Family::OwnTile
             | Family::Place
             | Family::Dim
