@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod asm;
-pub mod devices;
 pub mod conform;
+pub mod devices;
 pub mod dump;
 pub mod explain;
 pub mod fuzz;
