@@ -279,16 +279,16 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
         Family::AtomicAdd => {
             let lines: &[&str] = if name == "atomic_add" {
                 &[
-                    "let y: rt<f32, M, N> = load(f, AT);",
+                    "let y: rt<B, M, N> = load(b, AT);",
                     "atomic_add(c, &y, [own.batch(), own.depth(), own.row(), own.col()]);",
                 ]
             } else {
                 &[
-                    "let v: rv<f32, N, PerCol> = load_vec(f, THERE);",
+                    "let v: rv<B, N, PerCol> = load_vec(b, THERE);",
                     "atomic_add_vec(c, &v, [own.batch(), own.depth(), own.row() * 8u32, own.col()]);",
                 ]
             };
-            vec![body("each element once", f32_only(), lines)]
+            vec![body("each element once", own_type(), lines)]
         }
         Family::Mma => vec![
             body(

@@ -98,10 +98,11 @@ impl Case {
         format!("<{types}{m}, {n}, {k}, {}>", self.flag)
     }
 
-    /// True when `A`, `B` and `C` are type parameters; they stand for their types in kernels that compute in integers,
-    /// for which there is no bound.
+    /// True when `A`, `B` and `C` are type parameters. They stand for their types in kernels that compute in integers or
+    /// add atomically: no bound says that an op takes the type.
     pub fn is_generic(&self) -> bool {
-        self.types.iter().all(|t| DType::FLOATS.contains(t))
+        let adds = |s: &Stmt| matches!(s, Stmt::Line { text, .. } if text.starts_with("atomic_add"));
+        self.types.iter().all(|t| DType::FLOATS.contains(t)) && !self.body.iter().any(adds)
     }
 
     /// What the attribute says beside the instances: derived sizes and device functions.
