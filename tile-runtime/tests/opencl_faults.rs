@@ -146,6 +146,7 @@ impl Driver for Fake {
 
     fn part(&self, _: &BufferHandle, offset: usize, _: usize) -> Result<BufferHandle, DriverError> {
         assert!(offset.is_multiple_of(128), "the offset of a part is aligned");
+        self.0.calls.lock().expect("no panic").push(format!("part at {offset}"));
         self.made("clCreateSubBuffer", vec![]).map(BufferHandle::new)
     }
 
@@ -419,6 +420,28 @@ fn views_the_hardware_cannot_take_are_staged_or_refused() {
     script.take(|_| true);
     launch(&on, scale(), &mut [(&mut z).into(), part.into(), 2.0f32.into()], &strict).expect("in place");
     assert_eq!(script.take(|call| call == "clCreateSubBuffer").len(), 1);
+}
+
+#[test]
+fn offsets_are_counted_in_64_bits() {
+    let (script, device) = only(cpu());
+    let on = Device::OpenCl(device.clone());
+    // More than 2^31 elements and 8 GiB. Nobody touches them, so they cost nothing.
+    let (rows, cols) = (66_000, 32_768);
+    let whole = Tensor::<f32>::with_shape_on(&on, [1, 1, rows, cols]).expect("only addresses");
+    assert!(rows * whole.pitch() > 1 << 31);
+    let x =
+        whole.view().slice_rows(rows - 5..).and_then(|view| view.slice_cols(cols - 40..)).expect("inside");
+    let mut y = Tensor::<f32>::with_shape_on(&on, x.shape()).expect("small");
+    script.take(|_| true);
+    let strict = LaunchOptions { strict: true, ..LaunchOptions::default() };
+    launch(&on, scale(), &mut [(&mut y).into(), x.into(), 2.0f32.into()], &strict).expect("legal");
+    let bytes = ((rows - 5) * whole.pitch() + cols - 40) * 4;
+    let calls = script.take(|call| call.starts_with("part") || call.starts_with("arg 15 "));
+    let expected = [format!("part at {}", bytes - bytes % 128), format!("arg 15 = {}", bytes % 128 / 4)];
+    assert_eq!(calls, expected);
+    let too_wide = Tensor::<f32>::with_shape_on(&on, [1, 1, 1 << 19, 1 << 19]).expect_err("1 TiB");
+    assert!(matches!(too_wide, TensorError::OutOfMemory { .. }), "{too_wide}");
 }
 
 #[test]

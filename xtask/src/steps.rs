@@ -36,6 +36,26 @@ struct Step {
 /// Stands for the cargo that runs us, so that a toolchain chosen with `+` stays chosen.
 const CARGO: &str = "cargo";
 
+const OPENCL_CLIPPY: &[&str] = &[
+    "clippy",
+    "--package=tile-runtime",
+    "--package=tile-cli",
+    "--features=tile-runtime/opencl,tile-cli/opencl",
+    "--all-targets",
+    "--",
+    "-Dwarnings",
+];
+const OPENCL_FAULTS: &[&str] = &[
+    "test",
+    "--package=tile-runtime",
+    "--features=opencl",
+    "--lib",
+    "--test=opencl_faults",
+    "--test=opencl_absent",
+];
+const OPENCL_DEVICE: &[&str] =
+    &["test", "--package=tile-runtime", "--features=opencl", "--test=opencl_device"];
+
 const STEPS: &[Step] = &[
     Step { name: "tools", slow: true, needs: None, work: Work::Program("scripts/get-tools", &[], &[]) },
     Step {
@@ -73,6 +93,20 @@ const STEPS: &[Step] = &[
             &["test", "--workspace", "--no-fail-fast"],
             &[("TILE_REQUIRE_TOOLS", "1")],
         ),
+    },
+    Step { name: "clippy, OpenCL", slow: true, needs: None, work: Work::Program(CARGO, OPENCL_CLIPPY, &[]) },
+    Step {
+        // Devices that lie and fail; needs no OpenCL.
+        name: "tests, OpenCL faults",
+        slow: true,
+        needs: None,
+        work: Work::Program(CARGO, OPENCL_FAULTS, &[]),
+    },
+    Step {
+        name: "tests, OpenCL driver",
+        slow: true,
+        needs: Some(("target/tools/opencl", "scripts/get-opencl has not fetched a driver")),
+        work: Work::Program(CARGO, OPENCL_DEVICE, &[("TILE_REQUIRE_OPENCL", "1")]),
     },
     // After the tests, which are what rewrites golden files.
     Step {
