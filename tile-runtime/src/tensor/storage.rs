@@ -113,12 +113,19 @@ struct Line;
 
 const _: () = assert!(align_of::<Line>() == LINE_BYTES);
 
+/// What [`HostMemory`] is aligned to, in bytes.
+#[cfg(feature = "opencl")]
+const PAGE_BYTES: usize = 4096;
+
 /// Memory of this process that a device works in, or through which its memory is read and written. Aligned to a
 /// page, which GPUs that share memory demand; a whole number of lines long.
 #[cfg(feature = "opencl")]
 pub struct HostMemory {
-    first: NonNull<u8>,
+    /// The allocation, which has a page more than is used.
+    allocation: NonNull<u8>,
     layout: Layout,
+    /// The first page boundary in it.
+    first: NonNull<u8>,
 }
 
 #[cfg(feature = "opencl")]
@@ -132,12 +139,16 @@ unsafe impl Sync for HostMemory {}
 impl HostMemory {
     /// Allocates at least `bytes` zero bytes; `None` if there is no such memory. Memory nobody touches costs nothing.
     pub(crate) fn zeroed(bytes: usize) -> Option<HostMemory> {
-        const PAGE_BYTES: usize = 4096;
-        let bytes = bytes.max(1).checked_next_multiple_of(LINE_BYTES)?;
-        let layout = Layout::from_size_align(bytes, PAGE_BYTES).ok()?;
+        let bytes = bytes.max(1).checked_next_multiple_of(LINE_BYTES)?.checked_add(PAGE_BYTES)?;
+        // Aligned by hand: an allocator asked for more than its natural alignment writes the zeros itself, to every
+        // page, instead of taking fresh ones from the system.
+        let layout = Layout::from_size_align(bytes, 1).ok()?;
         // SAFETY: the size is not 0.
-        let first = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(HostMemory { first, layout })
+        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let skip = allocation.addr().get().next_multiple_of(PAGE_BYTES) - allocation.addr().get();
+        // SAFETY: `skip` is less than a page, and the allocation has a page more than is used.
+        let first = unsafe { allocation.add(skip) };
+        Some(HostMemory { allocation, layout, first })
     }
 
     /// The first byte.
@@ -147,7 +158,7 @@ impl HostMemory {
 
     /// Bytes.
     pub fn bytes(&self) -> usize {
-        self.layout.size()
+        self.layout.size() - PAGE_BYTES
     }
 
     /// Shows all bytes to `copy`, which hands them to a device.
@@ -170,6 +181,6 @@ impl HostMemory {
 impl Drop for HostMemory {
     fn drop(&mut self) {
         // SAFETY: `zeroed` allocated it with this layout, and nothing else frees it.
-        unsafe { dealloc(self.base(), self.layout) }
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) }
     }
 }
