@@ -1,6 +1,6 @@
 //! Owns the real OpenCL driver: the only file that calls OpenCL, through the `ocl` project's bindings.
 //!
-//! *Assumes*: handles of the trait's calls were made here ([`Object`]), each of its kind. *Guarantees*: the
+//! *Assumes*: handles of the trait's calls were made here (`Object`), each of its kind. *Guarantees*: the
 //! program links and starts without OpenCL, whose absence is an error of [`Ocl::load`]; an object is released
 //! once, when its last handle goes; memory handed to a buffer lives as long as the buffer. *Not here*: when a
 //! call is made (`device`, `memory`, `launch`).
