@@ -19,8 +19,8 @@ use tile_runtime::opencl::driver::{
 use tile_runtime::opencl::facts::{BLOCK_IO, DPAS, DeviceFacts, INTEL, Kind};
 use tile_runtime::opencl::{Devices, OpenClDevice};
 use tile_runtime::{
-    Device, DeviceError, DeviceTimes, InstanceInfo, LaunchError, LaunchOptions, Tensor, TensorError, launch,
-    launch_async,
+    Device, DeviceError, DeviceTimes, GroupInfo, InstanceInfo, LaunchError, LaunchOptions, Tensor,
+    TensorError, launch, launch_async,
 };
 
 /// What the driver does and has done.
@@ -461,6 +461,23 @@ fn every_call_of_a_launch_that_fails_is_a_typed_error() {
         script.heal();
         run(&device, &mut y, &x).unwrap_or_else(|error| panic!("the next launch works: {error}"));
     }
+}
+
+#[test]
+fn shared_memory_and_work_groups_beyond_the_device_are_refused_before_a_build() {
+    let small = DeviceFacts { local_bytes: 1 << 10, max_work_group: 32, ..gpu() };
+    let (script, device) = only(small);
+    let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
+    let shared = GroupInfo { waits: true, shared_bytes: 4096 };
+    let instance: &InstanceInfo = Box::leak(Box::new(InstanceInfo { group: shared, ..*scale() }));
+    script.take(|_| true);
+    let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
+    let refused = launch_plain(&Device::OpenCl(device.clone()), instance, args).expect_err("too much");
+    let text = refused.to_string();
+    assert!(matches!(refused, LaunchError::Lacking { .. }), "{text}");
+    assert!(text.contains("a work-group has 64 work-items; 32 are possible"), "{text}");
+    assert!(text.ends_with("a work-group needs 4096 bytes of local memory; there are 1024"), "{text}");
+    assert!(script.take(|call| call.contains("Program")).is_empty(), "nothing was built");
 }
 
 #[test]

@@ -118,7 +118,11 @@ impl OpenClDevice {
                 module.target, module.entry
             ))
         })?;
-        let unmet = needs.unmet(self.facts(), work_items);
+        let mut unmet = needs.unmet(self.facts(), work_items);
+        let (needed, offered) = (instance.group.shared_bytes as u64, self.facts().local_bytes);
+        if needed > offered {
+            unmet.push(Lack::LocalMemory { needed, offered });
+        }
         if !unmet.is_empty() {
             return Err(lacking(unmet));
         }

@@ -5,7 +5,7 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv::{self, Capability, StorageClass, Word};
-use tile_runtime::{DType, GridInfo, InstanceInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType};
+use tile_runtime::{DType, GridInfo, GroupInfo, InstanceInfo, ModuleInfo, ParamInfo, ParamKind, ScalarType};
 
 use crate::kernels::{input, output};
 
@@ -240,6 +240,7 @@ fn instance(
         params: Box::leak(params.into_boxed_slice()),
         subgroups,
         grid: GridInfo { param: 0, tile: (8, 16) },
+        group: GroupInfo::NONE,
         modules: Box::leak(modules.into_boxed_slice()),
         live_tile_bytes: 0,
         host_tile_bytes: 0,
