@@ -633,6 +633,8 @@ pub enum GroupCall {
     Shared {
         /// Its number among those of the kernel.
         index: usize,
+        /// The variable it is bound to, if a `let` binds it.
+        name: String,
     },
     /// `load_shared(&s, [row, col])` and its kin.
     Load {

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Expr as SynExpr, Token};
 
-use crate::ast::{CallOp, Expr, GroupCall};
+use crate::ast::{CallOp, Expr, ExprKind, GroupCall};
 use crate::parse::{Parser, strip};
 use tile_ir::error::Code;
 use tile_ir::ir::{Barrier, LoadForm};
@@ -38,6 +38,18 @@ pub fn group_arguments(name: &str) -> Option<usize> {
     })
 }
 
+/// Tells a call of `shared` the variable that a `let` binds it to.
+pub(crate) fn name_shared(e: &mut Expr, variable: &Ident) {
+    if let ExprKind::Paren(inner) = &mut e.kind {
+        name_shared(inner, variable);
+    } else if let ExprKind::Call(call) = &mut e.kind
+        && let CallOp::Group(group) = &mut call.op
+        && let GroupCall::Shared { name, .. } = &mut **group
+    {
+        *name = variable.to_string();
+    }
+}
+
 impl Parser<'_> {
     /// Parses such a call, whose number of arguments is right.
     pub(crate) fn group_call(
@@ -62,7 +74,7 @@ impl Parser<'_> {
             }
             "shared" => {
                 self.shared += 1;
-                GroupCall::Shared { index: self.shared - 1 }
+                GroupCall::Shared { index: self.shared - 1, name: String::new() }
             }
             "load_coop" => {
                 let (shared, global) = (self.shared_name(&args[0], form), self.global(&args[1], form));

@@ -11,6 +11,7 @@ use crate::ast::{Block, Expr, ExprKind, Stmt};
 use crate::decl::parse_type;
 use crate::diag::Diags;
 use crate::parse::{MAX_DEPTH, Parser, strip};
+use crate::parse_group::name_shared;
 use tile_ir::error::Code;
 use tile_ir::scalar::Binary;
 
@@ -158,7 +159,10 @@ impl Parser<'_> {
             Type::Infer(_) => None,
             other => Some(parse_type(other, self.generics, self.diags)),
         });
-        let value = self.parse_expr(&init.expr);
+        let mut value = self.parse_expr(&init.expr);
+        if let (Some(value), Some(Some(name))) = (&mut value, &name) {
+            name_shared(value, name);
+        }
         let ty = match written {
             None | Some(None) => None,
             Some(Some(parsed)) => Some(parsed?),

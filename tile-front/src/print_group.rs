@@ -35,9 +35,9 @@ impl Printer<'_> {
         let cx = context();
         let borrow = |i: usize| self.borrow(call, i);
         let (path, arguments) = match group {
-            GroupCall::Shared { index } => {
+            GroupCall::Shared { index, name } => {
                 let index = proc_macro2::Literal::usize_unsuffixed(*index);
-                (in_context("shared"), quote!(#cx, #index))
+                (in_context("shared"), quote!(#cx, #index, #name))
             }
             GroupCall::Barrier(kind) => (in_context(kind.name()), quote!(#cx)),
             GroupCall::Load { shared, at, .. } => {

@@ -11,10 +11,12 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::rc::Rc;
 
 use crate::element::AnyElement;
 use crate::launch::{Cx, RawGlobal};
 use crate::place::{Claim, Order, Origin};
+use crate::race::{self, Watch};
 use crate::role::AtomicElement;
 use crate::simd::storage::{Filled, Unfilled};
 use crate::simd::{Dst, Src, ahead, bodies};
@@ -43,6 +45,8 @@ pub struct gl<T, S: ?Sized = [()]> {
     access: Access,
     cx: Cx,
     claim: Cell<Option<(Order, (usize, usize))>>,
+    /// Who looks for races, and which argument of the launch this is.
+    watch: Option<(Rc<Watch>, usize)>,
     /// True once something was added atomically: then nothing else is admitted.
     added: Cell<bool>,
     #[allow(dead_code, reason = "makes the type unsized")]
@@ -219,6 +223,7 @@ impl<T> gl<T, [(); 0]> {
             access,
             cx,
             claim: Cell::new(None),
+            watch: None,
             added: Cell::new(false),
             tail: [],
         }
@@ -249,6 +254,12 @@ impl<'a, T: AnyElement> ViewMut<'a, T> {
     /// place of the calling sub-group, which has no other view of this tensor.
     pub(crate) unsafe fn from_raw(raw: &RawGlobal, cx: Cx) -> ViewMut<'a, T> {
         ViewMut { global: gl::from_raw(raw, Access::Owned, cx), memory: PhantomData }
+    }
+
+    /// The same view, with somebody who looks for races; it is argument `index` of the launch.
+    pub(crate) fn watched(mut self, watch: Option<Rc<Watch>>, index: usize) -> Self {
+        self.global.watch = watch.map(|watch| (watch, index));
+        self
     }
 }
 
@@ -320,6 +331,15 @@ impl<T> gl<T> {
             start: self.base.wrapping_add(offset as usize),
             rows: (height - at.row).min(rows as u64) as usize,
             cols: (width - at.col).min(cols as u64) as usize,
+        }
+    }
+
+    /// Tells whoever looks for races of an access to the elements of a window.
+    #[inline]
+    fn touch(&self, access: race::Access, at: Origin, window: &Window<T>) {
+        if let Some((watch, index)) = &self.watch {
+            let first = [at.batch, at.depth, at.row, at.col];
+            watch.argument(*index, access, first, window.rows, window.cols);
         }
     }
 
@@ -423,6 +443,7 @@ impl<T: AnyElement> gl<T> {
         if window.rows == 0 || window.cols == 0 {
             return T::Scalar::default();
         }
+        self.touch(race::Access::Read, at.origin, &window);
         // SAFETY: the window has one element of the tensor, whose memory is live and written by nobody else now, as in
         // `load_rows`.
         unsafe { window.start.read() }.to_scalar()
@@ -455,6 +476,7 @@ impl<T: AnyElement> gl<T> {
             return;
         }
         let window = self.window(at, values.len() / cols, cols);
+        self.touch(race::Access::Write, at, &window);
         let dst = Dst { ptr: window.start, pitch: self.pitch as usize };
         let src = Src { ptr: values.as_ptr(), pitch: cols };
         // SAFETY: the window lies in the tensor, whose memory is live and, being reached through `&mut gl`,
@@ -473,6 +495,7 @@ impl<T: AnyElement> gl<T> {
             return;
         }
         let window = self.window(at, values.len() / cols, cols);
+        self.touch(race::Access::Add, at, &window);
         for (row, values) in values.chunks_exact(cols).take(window.rows).enumerate() {
             for (col, value) in values.iter().take(window.cols).enumerate() {
                 let element = window.start.wrapping_add(row * self.pitch as usize + col);
@@ -501,6 +524,7 @@ unsafe fn load_rows<T: AnyElement>(global: &gl<T>, at: At, (rows, cols): (usize,
     ahead::on_load();
     global.admit(at.claim);
     let window = global.window(at.origin, rows, cols);
+    global.touch(race::Access::Read, at.origin, &window);
     if window.rows != rows || window.cols != cols {
         // SAFETY: passed on from the caller.
         unsafe { clear(rows * cols, dst) }
@@ -525,6 +549,7 @@ unsafe fn load_transposed_rows<T: AnyElement>(
     ahead::on_load();
     global.admit(at.claim);
     let window = global.window(at.origin, cols, rows);
+    global.touch(race::Access::Read, at.origin, &window);
     if window.rows != cols || window.cols != rows {
         // SAFETY: passed on from the caller.
         unsafe { clear(rows * cols, dst) }

@@ -10,17 +10,35 @@ use core::ops::Deref;
 use std::rc::Rc;
 
 use crate::launch::Cx;
+use crate::race::{Access, Element, Watch};
 
 /// Shared memory of one work-group that one `shared()` made: elements row after row, each as f32.
 #[derive(Debug)]
 pub struct Memory {
     pub(crate) cells: Box<[Cell<f32>]>,
+    /// What was done to each cell; empty unless somebody watches.
+    known: RefCell<Vec<Element>>,
 }
 
 impl Memory {
     /// Memory that nobody has written: NaN, so that reading it shows.
     pub(crate) fn new(len: usize) -> Rc<Memory> {
-        Rc::new(Memory { cells: vec![Cell::new(f32::NAN); len].into() })
+        Rc::new(Memory { cells: vec![Cell::new(f32::NAN); len].into(), known: RefCell::default() })
+    }
+
+    /// Tells a watch of an access to `rows x cols` cells of rows of `pitch`.
+    pub(crate) fn touch(
+        &self,
+        (watch, name): (&Watch, &'static str),
+        access: Access,
+        (row, col): (usize, usize),
+        (rows, cols, pitch): (usize, usize, usize),
+    ) {
+        let mut known = self.known.borrow_mut();
+        known.resize(self.cells.len(), Element::default());
+        for (r, c) in (row..row + rows).flat_map(|r| (col..col + cols).map(move |c| (r, c))) {
+            watch.shared(name, &mut known[r * pitch + c], access, r, c);
+        }
     }
 }
 
@@ -40,6 +58,7 @@ impl WorkGroup {
                 *memory = Memory::new(memory.cells.len());
             }
             memory.cells.iter().for_each(|cell| cell.set(f32::NAN));
+            memory.known.borrow_mut().clear();
         }
     }
 
@@ -80,22 +99,40 @@ pub trait Turns {
 }
 
 /// The hidden argument of every executed body: the place of its sub-group, its work-group, and how it waits.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Context<'w> {
     place: Cx,
     group: Option<&'w WorkGroup>,
     turns: Option<&'w dyn Turns>,
+    watch: Option<Rc<Watch>>,
 }
 
 impl Context<'static> {
     /// The only sub-group of the only work-group: what a kernel called as a plain function has.
-    pub const SOLO: Context<'static> = Context { place: Cx::SOLO, group: None, turns: None };
+    pub const SOLO: Context<'static> = Context { place: Cx::SOLO, group: None, turns: None, watch: None };
 }
 
 impl<'w> Context<'w> {
     /// The context of the sub-group at `place`. Without `turns` the body must not wait.
     pub fn new(place: Cx, group: &'w WorkGroup, turns: Option<&'w dyn Turns>) -> Context<'w> {
-        Context { place, group: Some(group), turns }
+        Context { place, group: Some(group), turns, watch: None }
+    }
+
+    /// The same, with somebody who looks for races.
+    pub fn watched(self, watch: Option<Rc<Watch>>) -> Context<'w> {
+        Context { watch, ..self }
+    }
+
+    /// Who looks for races.
+    pub(crate) fn watch(&self) -> Option<Rc<Watch>> {
+        self.watch.clone()
+    }
+
+    /// Says that the sub-group has come to a barrier.
+    pub(crate) fn arrive(&self) {
+        if let Some(watch) = &self.watch {
+            watch.arrive();
+        }
     }
 
     /// The memory that `shared()` number `index` of the kernel makes, of `len` elements.
@@ -111,6 +148,9 @@ impl<'w> Context<'w> {
     /// # Panics
     /// When there are others and nothing was given to wait with: the kernel is described wrongly.
     pub(crate) fn stop(&self, at: Stop) {
+        if at == Stop::Barrier {
+            self.arrive();
+        }
         match self.turns {
             Some(turns) => turns.stop(at),
             None => {
@@ -120,6 +160,9 @@ impl<'w> Context<'w> {
                     "the description of the kernel says that it does not wait, but it has {at}"
                 );
             }
+        }
+        if let Some(watch) = &self.watch {
+            watch.waited();
         }
     }
 }

@@ -7,12 +7,14 @@
 #![allow(unsafe_code, reason = "half of the view module: it vouches for the pointers that globals carry")]
 
 use core::cell::Cell;
+use std::rc::Rc;
 
 use tile_ir::types::{DType, ScalarType};
 
 use crate::element::AnyElement;
 use crate::global::{View, ViewMut};
 use crate::group::Context;
+use crate::race::Watch;
 
 /// The place of one sub-group in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,6 +148,7 @@ pub struct Args<'a> {
     args: &'a [Arg],
     /// Bit i is set once argument i was handed out for writing.
     taken: Cell<u128>,
+    watch: Option<Rc<Watch>>,
 }
 
 /// The most parameters a kernel that runs on the host may have.
@@ -175,7 +178,12 @@ impl<'a> Args<'a> {
     /// In one launch each place `cx` is bound at most once, with the `grid`, `planes` and `subgroups` of that
     /// launch and ids below their products: the coordinate that `own_tile` gives is unique only then.
     pub unsafe fn new(cx: &Cx, args: &'a [Arg]) -> Args<'a> {
-        Args { cx: *cx, args, taken: Cell::new(0) }
+        Args { cx: *cx, args, taken: Cell::new(0), watch: None }
+    }
+
+    /// The same, with somebody who looks for races.
+    pub fn watched(self, watch: Option<Rc<Watch>>) -> Args<'a> {
+        Args { watch, ..self }
     }
 
     /// Reads input tensor argument `index`.
@@ -202,7 +210,8 @@ impl<'a> Args<'a> {
         assert!(self.taken.get() & bit == 0, "output argument {index} was taken twice");
         self.taken.set(self.taken.get() | bit);
         // SAFETY: as in `global`; being taken once, the view keeps one record of what its sub-group owns.
-        unsafe { ViewMut::from_raw(raw, self.cx) }
+        let view = unsafe { ViewMut::from_raw(raw, self.cx) };
+        view.watched(self.watch.clone(), index)
     }
 
     fn raw<T: AnyElement>(&self, index: usize) -> &'a RawGlobal {

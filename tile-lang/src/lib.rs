@@ -47,6 +47,7 @@ pub mod operand;
 pub mod ops;
 pub mod place;
 pub mod prelude;
+pub mod race;
 pub mod role;
 pub mod scalar;
 pub mod shared;

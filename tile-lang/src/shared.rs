@@ -11,16 +11,17 @@ use std::rc::Rc;
 use crate::element::AnyElement;
 use crate::group::Memory;
 use crate::launch::Cx;
+use crate::race::{Access, Watch};
 
 pub(crate) mod sealed {
-    use super::{Cx, Memory, Rc};
+    use super::{Cx, Memory, Rc, Watched};
 
     /// Makes a handle.
     pub trait Sealed {
         /// Elements.
         const LEN: usize;
         /// A handle of the sub-group at `place`.
-        fn of(memory: Rc<Memory>, place: Cx) -> Self;
+        fn of(memory: Rc<Memory>, place: Cx, watch: Option<Watched>) -> Self;
     }
 }
 
@@ -43,6 +44,7 @@ pub(crate) mod sealed {
 pub struct st<T, const M: usize, const N: usize> {
     pub(crate) memory: Rc<Memory>,
     pub(crate) place: Cx,
+    watch: Option<Watched>,
     ty: PhantomData<fn() -> T>,
 }
 
@@ -60,24 +62,28 @@ pub struct st<T, const M: usize, const N: usize> {
 #[allow(non_camel_case_types, reason = "the field's name for a shared vector")]
 pub struct sv<T, const N: usize> {
     pub(crate) memory: Rc<Memory>,
+    watch: Option<Watched>,
     ty: PhantomData<fn() -> T>,
 }
 
 impl<T, const M: usize, const N: usize> sealed::Sealed for st<T, M, N> {
     const LEN: usize = M * N;
 
-    fn of(memory: Rc<Memory>, place: Cx) -> Self {
-        st { memory, place, ty: PhantomData }
+    fn of(memory: Rc<Memory>, place: Cx, watch: Option<Watched>) -> Self {
+        st { memory, place, watch, ty: PhantomData }
     }
 }
 
 impl<T, const N: usize> sealed::Sealed for sv<T, N> {
     const LEN: usize = N;
 
-    fn of(memory: Rc<Memory>, _place: Cx) -> Self {
-        sv { memory, ty: PhantomData }
+    fn of(memory: Rc<Memory>, _place: Cx, watch: Option<Watched>) -> Self {
+        sv { memory, watch, ty: PhantomData }
     }
 }
+
+/// Who looks for races, and the name of the variable.
+pub type Watched = (Rc<Watch>, &'static str);
 
 /// What `shared` makes: a shared tile or a shared vector.
 #[diagnostic::on_unimplemented(
@@ -90,6 +96,14 @@ impl<T: AnyElement, const M: usize, const N: usize> Shared for st<T, M, N> {}
 impl<T: AnyElement, const N: usize> Shared for sv<T, N> {}
 
 impl<T, const M: usize, const N: usize> st<T, M, N> {
+    /// Tells whoever looks for races of an access to a part.
+    #[inline]
+    pub(crate) fn touch(&self, access: Access, at: (usize, usize), (rows, cols): (usize, usize)) {
+        if let Some((watch, name)) = &self.watch {
+            self.memory.touch((watch, name), access, at, (rows, cols, N));
+        }
+    }
+
     /// The cells of columns `col..col + cols` of a row.
     #[inline]
     pub(crate) fn row(&self, row: usize, col: usize, cols: usize) -> &[Cell<f32>] {
@@ -108,6 +122,16 @@ impl<T: AnyElement, const M: usize, const N: usize> st<T, M, N> {
             "an element of a shared tile of {M} x {N} was asked for at ({row}, {col})"
         );
         T::scalar_of(self.memory.cells[row * N + col].get())
+    }
+}
+
+impl<T, const N: usize> sv<T, N> {
+    /// The cells of `len` elements, which are about to be read or written.
+    pub(crate) fn part(&self, access: Access, first: usize, len: usize) -> &[Cell<f32>] {
+        if let Some((watch, name)) = &self.watch {
+            self.memory.touch((watch, name), access, (0, first), (1, len, N));
+        }
+        &self.memory.cells[first..first + len]
     }
 }
 

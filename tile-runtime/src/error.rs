@@ -9,6 +9,7 @@ use crate::contract::ParamKind;
 use crate::tensor::{Axis, Shape};
 use crate::xe_surface::Broken;
 use tile_lang::group::Stop;
+use tile_lang::race::Worker;
 
 /// A tensor or view that cannot be made, or an access outside of one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -297,6 +298,58 @@ pub enum LaunchError {
         group: u64,
         /// The panic's message.
         message: String,
+    },
+    /// Set `TILE_CHECK` to a legal value, or unset it.
+    #[error("{kernel}{instance}: TILE_CHECK is `race` or unset; it is `{value}`")]
+    Check {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The value given.
+        value: String,
+    },
+    /// Repair the kernel: put a barrier between the two accesses, or keep them apart. Outputs hold unspecified elements.
+    #[error(
+        "{kernel}{instance}: two sub-groups touch one element, and one of them writes, only with a barrier between; sub-group {} of \
+         work-group {} {now} element {element:?} of `{memory}`, which sub-group {} of work-group {} {before}",
+        by.subgroup, by.group, other.subgroup, other.group
+    )]
+    Race {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The argument, or the variable of shared memory.
+        memory: &'static str,
+        /// Batch, depth, row, column.
+        element: [u64; 4],
+        /// The sub-group whose access was found to race.
+        by: Worker,
+        /// What it does.
+        now: &'static str,
+        /// The sub-group that was there before.
+        other: Worker,
+        /// What it did.
+        before: &'static str,
+    },
+    /// Repair the kernel: store before reading. Outputs hold unspecified elements.
+    #[error(
+        "{kernel}{instance}: shared memory is read where something was stored; sub-group {} of work-group {} reads element \
+         {element:?} of `{memory}`, which nobody has stored",
+        by.subgroup, by.group
+    )]
+    Unwritten {
+        /// The kernel.
+        kernel: &'static str,
+        /// The instance.
+        instance: &'static str,
+        /// The variable of shared memory.
+        memory: &'static str,
+        /// Batch, depth, row, column.
+        element: [u64; 4],
+        /// The sub-group that reads.
+        by: Worker,
     },
     /// Free memory, or use smaller tiles: each sub-group of a work-group that waits at barriers has a stack of its own.
     #[error("{kernel}{instance}: cannot make {stacks} stacks of {stack_bytes} bytes, one per sub-group")]

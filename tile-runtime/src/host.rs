@@ -30,6 +30,7 @@ use corosensei::stack::DefaultStack;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tile_lang::group::{Context, Turns, WorkGroup};
 use tile_lang::launch::{Arg, Args, Cx, MAX_ARGS, RawGlobal};
+use tile_lang::race::{Access, Found, RaceCheck, Touched, Watch};
 
 use crate::contract::InstanceInfo;
 use crate::error::LaunchError;
@@ -101,6 +102,7 @@ impl HostDevice {
                 options,
                 run_length: run_length(plan.groups, threads),
                 stacks: &self.inner.stacks,
+                races: races(instance, options)?,
                 next: AtomicU64::new(0),
                 done: AtomicU64::new(0),
                 told: AtomicU64::new(0),
@@ -162,6 +164,26 @@ pub(crate) fn stack_bytes(tile_bytes: usize) -> Option<usize> {
         .filter(|bytes| *bytes <= LARGEST_STACK_BYTES)
 }
 
+/// The environment variable that asks for checks of every launch on the host device.
+const CHECK_VARIABLE: &str = "TILE_CHECK";
+
+/// Whether races are looked for: the options or the environment ask for it.
+fn races(
+    instance: &'static InstanceInfo,
+    options: &LaunchOptions<'_>,
+) -> Result<Option<Arc<RaceCheck>>, LaunchError> {
+    let asked = match std::env::var_os(CHECK_VARIABLE) {
+        None => false,
+        Some(value) if value.is_empty() => false,
+        Some(value) if value == "race" => true,
+        Some(value) => {
+            let (kernel, instance) = (instance.kernel, instance.name);
+            return Err(LaunchError::Check { kernel, instance, value: value.to_string_lossy().into_owned() });
+        }
+    };
+    Ok((asked || options.races).then(Arc::default))
+}
+
 /// Consecutive work-groups a thread takes at once.
 fn run_length(groups: u64, threads: usize) -> u64 {
     const RUNS_PER_THREAD: u64 = 32;
@@ -202,6 +224,8 @@ struct Work<'a> {
     run_length: u64,
     /// Stacks for sub-groups that wait.
     stacks: &'a Stacks,
+    /// Finds races, if that was asked for.
+    races: Option<Arc<RaceCheck>>,
     /// First work-group that nobody took.
     next: AtomicU64,
     /// Work-groups finished.
@@ -280,12 +304,43 @@ impl Work<'_> {
     fn error(&self, group: u64, broken: Broken) -> LaunchError {
         let InstanceInfo { kernel, name: instance, subgroups, .. } = *self.instance;
         match broken {
+            Broken::Panic(payload) if payload.is::<Found>() => {
+                let found = *payload.downcast::<Found>().expect("the guard looked");
+                self.found(found)
+            }
             Broken::Panic(payload) => {
                 LaunchError::Panicked { kernel, instance, group, message: message(payload.as_ref()) }
             }
             Broken::Apart { first, at, waiting, ended } => {
                 let subgroups = subgroups.0 * subgroups.1;
                 LaunchError::Barrier { kernel, instance, group, subgroups, first, at, waiting, ended }
+            }
+        }
+    }
+
+    /// What a race check found, in the words of the launch.
+    fn found(&self, found: Found) -> LaunchError {
+        let InstanceInfo { kernel, name: instance, params, .. } = *self.instance;
+        let name = |memory| match memory {
+            Touched::Argument(index) => params.get(index).map_or("", |param| param.name),
+            Touched::Shared(name) => name,
+        };
+        match found {
+            Found::Race { memory, element, now: (by, now), before: (other, before) } => {
+                let now = match now {
+                    Access::Read => "reads",
+                    Access::Write => "writes",
+                    Access::Add => "adds to",
+                };
+                let before = match before {
+                    Access::Read => "read",
+                    Access::Write => "wrote",
+                    Access::Add => "added to",
+                };
+                LaunchError::Race { kernel, instance, memory: name(memory), element, by, now, other, before }
+            }
+            Found::Unwritten { memory, element, worker } => {
+                LaunchError::Unwritten { kernel, instance, memory: name(memory), element, by: worker }
             }
         }
     }
@@ -304,7 +359,9 @@ impl Work<'_> {
             // SAFETY: `take_runs` hands out each work-group once, and both ways below visit each sub-group once; grid,
             // planes and sub-groups are the plan's everywhere.
             let args = unsafe { Args::new(&cx, self.args) };
-            (instance.run)(&Context::new(cx, shared, turns), &args);
+            let watch = self.races.as_ref().map(|check| Watch::new(check.clone(), cx));
+            let context = Context::new(cx, shared, turns).watched(watch.clone());
+            (instance.run)(&context, &args.watched(watch));
         };
         if instance.group.shared_bytes > 0 {
             shared.begin();

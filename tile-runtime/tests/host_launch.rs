@@ -193,3 +193,30 @@ fn the_report_says_what_ran_and_why() {
     assert!(text.ends_with("; host body, because the device is the host"), "{text}");
     assert!(report.staged.is_empty(), "the host takes every tensor where it lies");
 }
+
+/// Sub-group 0 waits; the others end.
+fn waits_in_vain(cx: &tile_lang::group::Context<'_>, args: &tile_lang::launch::Args<'_>) {
+    let _ = args.global_mut::<f32>(0);
+    if cx.subgroup == 0 {
+        tile_lang::ops::shared::barrier_in(cx);
+    }
+}
+
+#[test]
+fn a_barrier_that_not_all_reach_is_an_error_that_counts_them() {
+    static APART: InstanceInfo = InstanceInfo {
+        kernel: "apart",
+        params: &[kernels::output("c", tile_runtime::DType::F32)],
+        subgroups: (2, 2),
+        group: tile_runtime::GroupInfo { waits: true, shared_bytes: 0 },
+        run: waits_in_vain,
+        ..GEMM_SMALL
+    };
+    let mut c = Tensor::<f32>::zeros(64, 64).expect("small");
+    let error = launch_plain(&Device::host(), &APART, &mut [(&mut c).into()]).expect_err("nobody comes");
+    let LaunchError::Barrier { subgroups, first: 0, waiting: 1, ended, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(*ended + 1, *subgroups);
+    assert!(error.to_string().contains("1 of "), "{error}");
+}

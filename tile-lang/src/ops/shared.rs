@@ -9,6 +9,7 @@ use crate::global::gl;
 use crate::group::{Context, Stop};
 use crate::ops::memory::at;
 use crate::place::{Coordinate, Origin, Own};
+use crate::race::Access;
 use crate::role::{SharedLoaded, SharedStored, SharedTransposed, Transformed};
 use crate::shared::{Shared, st, sv};
 use crate::tile::sealed::Sealed as _;
@@ -26,12 +27,12 @@ use crate::vector::{Encoding, PerCol, rv};
 /// # let _ = (s, v);
 /// ```
 pub fn shared<S: Shared>() -> S {
-    shared_in(&Context::SOLO, 0)
+    shared_in(&Context::SOLO, 0, "")
 }
 
-/// The expanded form of [`shared`]: `index` numbers the calls of a kernel.
-pub fn shared_in<S: Shared>(cx: &Context<'_>, index: usize) -> S {
-    S::of(cx.memory(index, S::LEN), **cx)
+/// The expanded form of [`shared`]: `index` numbers the calls of a kernel, `name` is the variable's.
+pub fn shared_in<S: Shared>(cx: &Context<'_>, index: usize, name: &'static str) -> S {
+    S::of(cx.memory(index, S::LEN), **cx, cx.watch().map(|watch| (watch, name)))
 }
 
 /// The first element of part number `index` of `extent` elements, in parts of `size`.
@@ -74,6 +75,7 @@ pub fn load_shared<
 ) -> rt<T, M, N, L> {
     let row = start("load_shared", "tiles down", row, M, SM);
     let col = start("load_shared", "tiles across", col, N, SN);
+    s.touch(Access::Read, (row, col), (M, N));
     rt::build(|tile| tile.copied(|r| s.row(row + r, col, N)))
 }
 
@@ -105,6 +107,7 @@ pub fn load_transform_shared<
 ) -> rt<T, K, N, L> {
     let row = start("load_transform_shared", "tiles down", row, K, SM);
     let col = start("load_transform_shared", "tiles across", col, N, SN);
+    s.touch(Access::Read, (row, col), (K, N));
     rt::build(|tile| tile.copied(|r| s.row(row + r, col, N)))
 }
 
@@ -137,6 +140,7 @@ pub fn load_transpose_shared<
 ) -> rt<T, M, N, L> {
     let row = start("load_transpose_shared", "tiles down", row, N, SM);
     let col = start("load_transpose_shared", "tiles across", col, M, SN);
+    s.touch(Access::Read, (row, col), (N, M));
     rt::build(|tile| tile.copied_across(|r| s.row(row + r, col, M)))
 }
 
@@ -169,6 +173,7 @@ pub fn store_shared<
 ) {
     let row = start("store_shared", "tiles down", row, M, SM);
     let col = start("store_shared", "tiles across", col, N, SN);
+    s.touch(Access::Write, (row, col), (M, N));
     for (r, values) in tile.values().chunks_exact(N.max(1)).enumerate() {
         s.row(row + r, col, N).iter().zip(values).for_each(|(cell, value)| cell.set(*value));
     }
@@ -184,7 +189,7 @@ pub fn load_vec_shared<T: AnyElement, const SN: usize, const N: usize, E: Encodi
     index: u32,
 ) -> rv<T, N, E> {
     let first = start("load_vec_shared", "vectors", index, N, SN);
-    rv::build(|vector| vector.copied(|_| &s.memory.cells[first..first + N]))
+    rv::build(|vector| vector.copied(|_| s.part(Access::Read, first, N)))
 }
 
 /// Stores a vector to shared memory. The position counts vectors.
@@ -197,7 +202,7 @@ pub fn store_vec_shared<T: AnyElement, const SN: usize, U: StoredShared<T>, cons
     index: u32,
 ) {
     let first = start("store_vec_shared", "vectors", index, N, SN);
-    let cells = &s.memory.cells[first..first + N];
+    let cells = s.part(Access::Write, first, N);
     cells.iter().zip(vector.values()).for_each(|(cell, value)| cell.set(*value));
 }
 
@@ -227,6 +232,7 @@ pub fn load_coop<T: AnyElement, const M: usize, const N: usize>(
     for row in M * mine / count..M * (mine + 1) / count {
         let origin = Origin { row: from.origin.row.saturating_add(row as u64), ..from.origin };
         let line: rv<T, N, PerCol> = rv::build(|v| g.load(crate::global::At { origin, ..from }, v));
+        s.touch(Access::Write, (row, 0), (1, N));
         s.row(row, 0, N).iter().zip(line.values()).for_each(|(cell, value)| cell.set(*value));
     }
 }
@@ -261,6 +267,7 @@ pub fn store_coop<T: AnyElement, const SM: usize, const SN: usize, const M: usiz
         "`store_coop` stores {down} x {across} owned tiles of {M} x {N}, and the shared tile has {SM} x {SN} elements"
     );
     let (row, col) = (s.place.subgroup as usize / across.max(1), s.place.subgroup as usize % across.max(1));
+    s.touch(Access::Read, (row * M, col * N), (M, N));
     let tile: rt<T, M, N> = rt::build(|tile| tile.copied(|r| s.row(row * M + r, col * N, N)));
     c.store(at(coordinate), N, tile.values());
 }
@@ -293,7 +300,9 @@ pub fn barrier_arrive() {
 }
 
 /// The expanded form of [`barrier_arrive`].
-pub fn barrier_arrive_in(_cx: &Context<'_>) {}
+pub fn barrier_arrive_in(cx: &Context<'_>) {
+    cx.arrive();
+}
 
 /// Waits until every sub-group of the work-group has called [`barrier_arrive`]: the second half.
 pub fn barrier_wait() {

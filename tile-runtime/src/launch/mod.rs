@@ -131,6 +131,9 @@ pub struct LaunchOptions<'a> {
     /// Passes such a tensor on as it is, so that whoever executes the module must notice. For tests of the
     /// simulator and of modules; it wins over `strict`.
     pub force: bool,
+    /// Looks for races between sub-groups while the host device runs, as the environment's `TILE_CHECK=race` does: slow, and
+    /// exact for what the launch did. Other devices ignore it.
+    pub races: bool,
     /// Is told (work-groups done, work-groups in total) now and then, from any thread; a later call may carry
     /// a smaller count. The simulator tells at the start and at the end only.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
@@ -145,6 +148,7 @@ impl fmt::Debug for LaunchOptions<'_> {
         f.debug_struct("LaunchOptions")
             .field("strict", &self.strict)
             .field("force", &self.force)
+            .field("races", &self.races)
             .field("progress", &self.progress.is_some())
             .finish()
     }
