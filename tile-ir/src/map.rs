@@ -60,9 +60,9 @@ macro_rules! for_each_map_binary {
         Mul { name: mul, of: Arithmetic, ulp: 0 }
         /// Quotient, as the product with the reciprocal.
         Div { name: div, of: Element, ulp: 4 }
-        /// The smaller operand; the one that is a number if the other is NaN.
+        /// The smaller operand; the one that is a number if the other is NaN. Of two zeros, either.
         Min { name: min, of: Arithmetic, ulp: 0 }
-        /// The larger operand; the one that is a number if the other is NaN.
+        /// The larger operand; the one that is a number if the other is NaN. Of two zeros, either.
         Max { name: max, of: Arithmetic, ulp: 0 }
     } };
 }
