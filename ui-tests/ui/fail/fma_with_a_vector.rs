@@ -1,0 +1,15 @@
+//! T033: the operands of `fma` are of the receiver's type, or numbers.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<8, 16; subgroups = (1, 1)>))]
+fn kernel<const M: usize, const N: usize>(c: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<M, N>(c, Linear);
+    let x: rt<f32, M, N> = load(a, at);
+    let v: rv<f32, M, PerRow> = load_vec(a, [0, 0]);
+    let y = x.fma(&v, 1.0);
+    let z = x.fma(1.0);
+    store(c, &y, at);
+}
+
+fn main() {}
