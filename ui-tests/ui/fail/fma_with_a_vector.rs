@@ -8,7 +8,6 @@ fn kernel<const M: usize, const N: usize>(c: &mut gl<f32>, a: &gl<f32>) {
     let x: rt<f32, M, N> = load(a, at);
     let v: rv<f32, M, PerRow> = load_vec(a, [0, 0]);
     let y = x.fma(&v, 1.0);
-    let z = x.fma(1.0);
     store(c, &y, at);
 }
 

@@ -1,0 +1,13 @@
+//! T015: `fma` takes two operands.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<8, 16; subgroups = (1, 1)>))]
+fn kernel<const M: usize, const N: usize>(c: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<M, N>(c, Linear);
+    let x: rt<f32, M, N> = load(a, at);
+    let y = x.fma(1.0);
+    store(c, &y, at);
+}
+
+fn main() {}
