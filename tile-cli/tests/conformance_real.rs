@@ -46,6 +46,11 @@ fn the_suite_agrees_as_compiled_by_the_macro_and_rustc() {
     }
     let (built, verdicts) = judge_all("conformance", &cases, Place::ALL, None).expect("the crate builds");
     let mut count = Count::default();
+    let refused = verdicts.iter().flatten().find_map(|v| match v {
+        Verdict::Fails(f) if f.kind == Kind::Rejected => Some(f.detail.clone()),
+        _ => None,
+    });
+    assert!(refused.is_none(), "{}", refused.unwrap_or_default());
     for ((case, verdicts), number) in cases.iter().zip(verdicts).zip(of) {
         assert_eq!(verdicts.len(), Place::ALL.len(), "{} was not judged", part[number].label());
         for verdict in verdicts {

@@ -271,8 +271,8 @@ fn every_host_function_is_an_op_with_a_sentence_and_a_runnable_example() {
     for file in std::fs::read_dir(workspace().join("tile-lang/src/ops")).expect("the ops of tile-lang") {
         let path = file.expect("readable").path();
         for (name, text) in documented(&path) {
-            // What generated code calls is hidden, and told from the rest by its ending.
-            if name.ends_with("_in") && text.contains("The expanded form of") {
+            // What generated code calls, and looking at an element on the host, are no ops.
+            if text.contains("The expanded form of") || text.contains("for tests and debugging on the host") {
                 continue;
             }
             count += 1;

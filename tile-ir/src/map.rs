@@ -214,7 +214,7 @@ pub fn unary<M: Math>(m: &mut M, op: MapUnary, x: M::Value) -> M::Value {
         MapUnary::Tanh => tanh(m, x),
         MapUnary::Gelu => {
             // x / 2 * (1 + tanh(u)) = x * sigmoid(2 u), which does not cancel for negative x.
-            let (cubic, scale) = (m.constant(0.044_715), m.constant(1.595_769_1));
+            let (cubic, scale) = (m.constant(0.044_715), m.constant(1.595_769));
             let (one, least) = (m.constant(1.0), m.constant(-1e4));
             let square = m.mul(x, x);
             let factor = m.fma(square, cubic, one);

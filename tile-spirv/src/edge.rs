@@ -278,18 +278,18 @@ impl<'a> Lowering<'a> {
         let has_second = e.compare(Inst::ULessThan, second, surface.cols);
         let rest = e.select(U32, has_first, low, none);
         let word = e.select(U32, has_second, all, rest);
-        self.from_lanes(word, 32, pairs % LANES)
+        self.broadcast_lanes(word, 32, pairs % LANES)
     }
 
     /// For a transposed `Row` tile: all bits of component `i` where column `offset + i` of the tensor is inside, the same
     /// in every lane.
     fn row_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
         let word = self.column_word(surface, col, offset / LANES * LANES, bits);
-        self.from_lanes(word, bits, offset % LANES)
+        self.broadcast_lanes(word, bits, offset % LANES)
     }
 
     /// The words of 8 lanes from `first` on as 8 components that are the same in every lane.
-    fn from_lanes(&mut self, word: Id, bits: u32, first: u32) -> Id {
+    fn broadcast_lanes(&mut self, word: Id, bits: u32, first: u32) -> Id {
         let e = &mut self.e;
         e.need(Capability::Groups);
         let scope = e.u32(Scope::Subgroup as u32);

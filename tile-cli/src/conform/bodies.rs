@@ -411,16 +411,14 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
         Family::Iota => {
             let (side, along, spread) =
                 if name == "iota_rows" { ("M", "PerRow", "add_row") } else { ("N", "PerCol", "add_col") };
-            let tile = format!("let y: rt<B, M, N> = {name}(x);");
-            let vector = format!("let v: rv<B, {side}, {along}> = iota(x);");
-            let shown = format!("let y = z.{spread}(&v.to::<f32>());");
+            // By name: no bound on a type parameter says that it counts.
+            let types: Vec<_> = own_type().into_iter().filter(|t| t[1] == t[1].wide()).collect();
+            let tile = format!("let y: rt<f32, M, N> = {name}(x);");
+            let vector = format!("let v: rv<f32, {side}, {along}> = iota(x);");
+            let shown = format!("let y = z.{spread}(&v);");
             vec![
-                body("Row tile", own_type(), &[&tile, STORE]),
-                body(
-                    "vector",
-                    shown_as_f32(),
-                    &[&vector, "let z: rt<f32, M, N> = fill(-0.0);", &shown, STORE],
-                ),
+                body("Row tile", types.clone(), &[&tile, STORE]),
+                body("vector", types, &[&vector, "let z: rt<f32, M, N> = fill(-0.0);", &shown, STORE]),
             ]
         }
         Family::Reduce => {

@@ -80,7 +80,13 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
                 "atomic_add(c, &t, [0u32, 0u32]);".into(),
             ],
         ),
-        Family::Store => (Code::StoreShape, vec![packed.into(), "store(c, &t, own);".into()]),
+        Family::Store => (
+            Code::StoreShape,
+            vec![
+                "let t: rt<A, M, N, Vnni> = load_transform(a, [0u32, 0u32]);".into(),
+                format!("{name}(c, &t, own);"),
+            ],
+        ),
         Family::Mma => (
             Code::OperandRole,
             vec![

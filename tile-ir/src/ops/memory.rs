@@ -219,7 +219,9 @@ fn check_load(
                     "load it with `load` and convert it before it is packed: no load packs this type"
                         .to_string()
                 }
-                role => super::how_to_get(role).to_string(),
+                role @ (Role::Row | Role::Vnni | Role::VnniT | Role::Acc) => {
+                    super::how_to_get(role).to_string()
+                }
             },
         ));
     }

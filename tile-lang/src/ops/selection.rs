@@ -265,14 +265,11 @@ impl<const M: usize, const N: usize> rt<bool, M, N, Row> {
     /// assert_eq!((y.get(7, 2), y.get(7, 3)), (2.0, -1.0));
     /// ```
     #[inline(never)]
-    pub fn select<T: Arithmetic, L: Role, R: Operand<rt<T, M, N, L>>>(
+    pub fn select<T: Arithmetic, L: Role + ElementWise, R: Operand<rt<T, M, N, L>>>(
         &self,
         yes: &rt<T, M, N, L>,
         no: R,
-    ) -> rt<T, M, N, L>
-    where
-        L: ElementWise,
-    {
+    ) -> rt<T, M, N, L> {
         rt::build(|tile| no.apply(|no| tile.selected::<T>(self.values(), yes.values(), no)))
     }
 }
