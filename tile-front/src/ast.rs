@@ -50,7 +50,9 @@ impl Bound {
     /// The element types that satisfy the bound, as a fact with its reason.
     pub const fn fact(self) -> &'static str {
         match self {
-            Bound::AnyElement => "an element type is bf16, f16, f32 or i32",
+            Bound::AnyElement => {
+                "the element type of a tensor is bf16, f16, f32, i8, u8 or i32; `rt<tf32, ..>` is written out"
+            }
             Bound::Element => {
                 "`Element` is the bound of floats: bf16, f16, f32; kernels that only move elements take `AnyElement`"
             }
@@ -61,8 +63,8 @@ impl Bound {
     /// True when the element type satisfies the bound.
     pub const fn admits(self, dtype: DType) -> bool {
         match self {
-            Bound::AnyElement => true,
-            Bound::Element => !dtype.is_integer(),
+            Bound::AnyElement => !matches!(dtype, DType::Tf32),
+            Bound::Element => matches!(dtype, DType::Bf16 | DType::F16 | DType::F32),
             Bound::MmaInput => matches!(dtype, DType::Bf16 | DType::F16),
         }
     }
@@ -116,7 +118,7 @@ pub enum ParamType {
 pub enum DTypeRef {
     /// A type parameter.
     Param(Ident),
-    /// `bf16`, `f16`, `f32`, `i32`.
+    /// `bf16`, `f16`, `f32`, `i8`, `u8`, `i32`, `tf32`.
     Fixed(DType, Span),
 }
 

@@ -188,6 +188,15 @@ pub fn parse_param_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags)
             };
             if let [GenericArgument::Type(t)] = args.as_slice() {
                 let dtype = parse_dtype(t, generics, diags)?;
+                if let DTypeRef::Fixed(DType::Tf32, span) = dtype {
+                    diags.push(
+                        Code::OperandOnly,
+                        span,
+                        "tf32 is the element type of tiles that are multiplied, not of tensors",
+                        "write `gl<f32>` and load it as `rt<tf32, ..>`",
+                    );
+                    return None;
+                }
                 return Some(ParamType::Global { dtype, mutable: r.mutability.is_some() });
             }
             diags.push(
@@ -239,7 +248,7 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
         let help = if name == "bool" {
             "masks (`rt<bool, ..>`) come from comparisons such as `x.lt(&y)`; numbers from `mask.select(&x, 0.0)`"
         } else {
-            "an element type is bf16, f16, f32, i32, or a type parameter of the kernel"
+            "an element type is bf16, f16, f32, i8, u8, i32, or a type parameter of the kernel"
         };
         diags.push(Code::Parameter, name.span(), format!("`{name}` is not an element type"), help);
         return None;
@@ -248,7 +257,7 @@ pub fn parse_dtype(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> O
         Code::Parameter,
         ty.span(),
         "this is not an element type",
-        "write bf16, f16, f32, i32, or a type parameter",
+        "write bf16, f16, f32, i8, u8, i32, or a type parameter",
     );
     None
 }

@@ -189,8 +189,11 @@ impl Expansion<'_> {
                 DType::Bf16 => "Bf16",
                 DType::F16 => "F16",
                 DType::F32 => "F32",
+                DType::I8 => "I8",
+                DType::U8 => "U8",
                 DType::I32 => "I32",
                 DType::Bool => "Bool",
+                DType::Tf32 => "Tf32",
             },
             Span::mixed_site(),
         );

@@ -237,7 +237,7 @@ fn bind(entry: &Entry, decl: &Decl, derives: &[(Ident, SizeExpr)], diags: &mut D
             None if !ok => {}
             None => {
                 let wants = match param.kind {
-                    GenericKind::Type(_) => "an element type (bf16, f16, f32, i32)",
+                    GenericKind::Type(_) => "an element type (bf16, f16, f32, i8, u8, i32)",
                     GenericKind::Size => "an integer literal",
                     GenericKind::Flag => "`true` or `false`",
                 };

@@ -85,7 +85,9 @@ impl Printer<'_> {
             DType::F32 => scalar_path(ScalarType::F32, span),
             DType::I32 => scalar_path(ScalarType::I32, span),
             DType::Bool => scalar_path(ScalarType::Bool, span),
-            DType::Bf16 | DType::F16 => {
+            DType::I8 => quote_spanned! { span => ::core::primitive::i8 },
+            DType::U8 => quote_spanned! { span => ::core::primitive::u8 },
+            DType::Bf16 | DType::F16 | DType::Tf32 => {
                 let name = ident(dtype.name(), span);
                 quote_spanned! { span => #private::#name }
             }

@@ -51,7 +51,7 @@ codes! {
          The generic arguments stand in the order of the function's generic parameters; `subgroups = (rows, cols)` is the grid of \
          sub-groups that forms a work-group (at most 32 sub-groups on every supported device at 256 registers).";
     Generics = "T003", "An instance gives one fitting argument per generic parameter.",
-        "Type parameters take an element type (`bf16`, `f16`, `f32`, `i32`) that satisfies the bound (`Element`: floats; `MmaInput`: bf16 and f16; \
+        "Type parameters take an element type (`bf16`, `f16`, `f32`, `i8`, `u8`, `i32`) that satisfies the bound (`Element`: floats; `MmaInput`: bf16 and f16; \
          `AnyElement`: all of them), `const N: usize` takes an integer literal, \
          `const FLAG: bool` takes `true` or `false`. Derived sizes are not listed; they are declared with `derive(HALF = BM / 2)`.";
     DuplicateInstance = "T004", "Each instance is listed once.",
@@ -87,8 +87,9 @@ codes! {
          agree on it.";
     Literal = "T017", "A literal fits its type.",
         "The message shows the literal and the range of the type it is used as.";
-    TileShape = "T020", "Tile rows are a multiple of 8 and columns of 16; packed operands have rows in multiples of 16.",
-        "One matrix instruction works on 8 rows and 16 columns, with 16 elements of a 16-bit type along K (reference: DPAS, repeat count 8, \
+    TileShape = "T020", "Tile rows are a multiple of 8 and columns of 16; packed operands have rows in multiples of 16; other sizes for i8, u8 and tf32.",
+        "One matrix instruction works on 8 rows and 16 columns, with 16 elements of a 16-bit type, 32 of an 8-bit type or 8 of tf32 along K: so \
+         tiles of i8 and u8 have columns in multiples of 32, tiles of tf32 of 8, and packed operands rows in those multiples (reference: DPAS, repeat count 8, \
          SIMD16, systolic depth 8). Any multiple is fine; the compiler picks the block messages.";
     RegisterBudget = "T021", "The tiles alive at one time fit the register file.",
         "A sub-group has 256 registers of 64 bytes (16,384 bytes) in its large mode. The message gives the bytes alive at the op that \
@@ -100,7 +101,8 @@ codes! {
     InnerDim = "T023", "In a matrix multiplication A's columns equal B's rows, and the accumulator has A's rows and B's columns.",
         "A is M x K, B is K x N, the accumulator is M x N. A tile from `load_transpose` is written K x N too.";
     OperandType = "T024", "A matrix instruction exists for the operand types.",
-        "bf16 x bf16 and f16 x f16 accumulate in f32. Mixed operands have no instruction; convert one of them with `.to::<T>()`.";
+        "bf16 x bf16, f16 x f16 and tf32 x tf32 accumulate in f32; i8 and u8, mixed at will, accumulate in i32, which wraps. Other mixtures have no \
+         instruction; convert one of them with `.to::<T>()`.";
     PrefetchCut = "T026", "A shared prefetch cuts its tile into equal parts that are legal messages.",
         "The tile is divided among the sub-groups that share it into parts up to 64 bytes wide. Its elements must divide evenly, and a part \
          must be a whole number of rows (1, 2, 4, 8, 16 or a multiple of 32). Use another tile size or grid, or `prefetch_load`.";
@@ -116,8 +118,8 @@ codes! {
         "Convert with `.to::<T>()` before storing, and call `own_tile` with the rows and columns of the tile.";
     LoadForm = "T031", "Each source gives the roles that it produces.",
         "`zeros` gives `Row` tiles and `Acc` tiles of f32 and i32, `fill` these and `Vnni` tiles. `load` gives `Row` (or `Acc` for f32 and \
-         i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT` or `Row`; the packed forms exist for 16-bit types. The \
-         tile's element type is the tensor's.";
+         i32), `load_transform` gives `Vnni`, `load_transpose` gives `VnniT`, or `Row` of types that compute; the packed forms exist for operand \
+         types: bf16, f16, i8, u8, tf32. The tile's element type is the tensor's; tf32 tiles come from f32 tensors.";
     ScaleType = "T032", "`.scale(s)` works on f32 tiles with an f32 factor.",
         "Scale the accumulator before converting it: `acc.scale(alpha).to::<bf16>()`. It would otherwise round twice.";
     MapOperand = "T033", "An element-wise op takes operands that belong together element by element.",
@@ -131,12 +133,17 @@ codes! {
     LoopExit = "T036", "`break` and `continue` stand in a loop.",
         "They leave, or go on with, the innermost `for` or `while` around them.";
     ElementOp = "T040", "An op exists for the element type it is used on.",
-        "Floats (`bf16`, `f16`, `f32`) have every element-wise op and compute in f32. `i32` has `add`, `sub`, `mul`, `min`, `max`, `neg`, \
+        "Floats (`bf16`, `f16`, `f32`) have every element-wise op and compute in f32. `i8` and `u8` are loaded, stored, converted and \
+         multiplied. `i32` has `add`, `sub`, `mul`, `min`, `max`, `neg`, \
          `abs`, reductions and masks, which wrap. For anything else convert first: `x.to::<f32>()`.";
     ElementBound = "T041", "An op on elements of a type parameter needs the parameter's bound to promise it.",
         "The body of a kernel must be right for every type its bounds admit. `T: AnyElement` admits integers and promises that elements can be \
          moved: `load`, `store`, `zeros`, `.to::<U>()`. `T: Element` admits floats and promises arithmetic in f32, `T: MmaInput` also matrix \
          multiplication.";
+    OperandOnly = "T042", "Tiles of tf32 are loaded from f32 tensors and multiplied; nothing else exists for them.",
+        "tf32 is what a matrix instruction reads of an f32: 10 fraction bits. `let x: rt<tf32, M, K> = load(a, at);` rounds a tile of a `gl<f32>` \
+         to nearest even; `load_transform` and `load_transpose` make the right operand; the accumulator is f32. Load the tensor as `f32` for other \
+         work. Columns of the left operand, and rows of the right one, are a multiple of 8.";
     SharedCapacity = "T045", "The shared memory of a work-group fits 131,072 bytes.",
         "Every Xe device gives a work-group 128 KiB of shared memory (SLM). All `st` and `sv` of a kernel count, whether or not they are in \
          use at the same time; the message lists them with their bytes.";

@@ -7,13 +7,15 @@
 //! | `min max` | signed order |
 //! | `row_*`, `col_*` | the same combinations, so sums and products wrap |
 //! | `.to::<T>()` to a float | nearest even in f32, then in T |
-//! | `.to::<T>()` to i32 | nearest even, then saturates; NaN gives 0 |
+//! | `.to::<T>()` to an integer | nearest even, then saturates; NaN gives 0 |
+//! | `mma_*` of i8 and u8 | exact products; sums in i32 wrap |
 //!
 //! *Guarantees*: total, and executable: the host runs these functions, tests compare every target with them.
 //! *Not here*: floats (`map`), scalars (`scalar`: their casts truncate, as Rust's `as` does).
 
 use crate::ir::Reduction;
 use crate::map::{MapBinary, MapUnary};
+use crate::types::DType;
 
 /// Computes a unary op; `None` where the op is for floats only.
 #[inline(always)]
@@ -82,6 +84,25 @@ pub const fn neutral(how: Reduction) -> i32 {
     }
 }
 
+/// The nearest value that an integer type holds; types of 32 bits hold all.
+#[inline(always)]
+pub const fn saturate(dtype: DType, x: i32) -> i32 {
+    let (least, most) = match dtype {
+        DType::I8 => (i8::MIN as i32, i8::MAX as i32),
+        DType::U8 => (0, u8::MAX as i32),
+        DType::Bf16 | DType::F16 | DType::F32 | DType::I32 | DType::Tf32 | DType::Bool => {
+            (i32::MIN, i32::MAX)
+        }
+    };
+    if x < least {
+        least
+    } else if x > most {
+        most
+    } else {
+        x
+    }
+}
+
 /// Rounds to nearest even and saturates; NaN gives 0.
 #[inline(always)]
 pub fn from_f32(x: f32) -> i32 {
@@ -121,5 +142,7 @@ mod tests {
         assert_eq!(from_f32(f32::NAN), 0);
         assert_eq!(from_f32(f32::INFINITY), i32::MAX);
         assert_eq!(from_f32(-3e9), i32::MIN);
+        assert_eq!([-129, 5, 128].map(|x| saturate(DType::I8, x)), [-128, 5, 127]);
+        assert_eq!([-1, 5, 256].map(|x| saturate(DType::U8, x)), [0, 5, 255]);
     }
 }

@@ -102,12 +102,18 @@ const fn row(
 /// The block messages the lowering may emit. Only rows that drivers from before mid-2026 also take, plus
 /// heights below them that IGC verifiably compiles to one message.
 pub const BLOCKS: &[BlockRow] = &[
+    row(BlockOp::Load, 1, 32, H32, &[1, 2], LOADS),
     row(BlockOp::Load, 2, 16, H32, &[1, 2], LOADS),
+    row(BlockOp::Load, 4, 8, H32, &[1, 2], LOADS),
     row(BlockOp::Load, 4, 16, H32, &[1], LOADS),
+    row(BlockOp::Transform, 1, 16, &[32], &[1, 2, 4], TRANSFORMS),
     row(BlockOp::Transform, 2, 16, &[16, 32], &[1, 2], TRANSFORMS),
     row(BlockOp::Transpose, 4, 8, &[16], &[1], TRANSPOSES),
+    row(BlockOp::Prefetch, 1, 16, H32, &[1], PREFETCHES),
+    row(BlockOp::Prefetch, 1, 32, H32, &[1, 2], PREFETCHES),
     row(BlockOp::Prefetch, 2, 16, H32, &[1, 2], PREFETCHES),
     row(BlockOp::Prefetch, 4, 16, H32, &[1], PREFETCHES),
+    row(BlockOp::Store, 1, 32, H8, &[1], STORES),
     row(BlockOp::Store, 2, 16, H8, &[1], STORES),
     row(BlockOp::Store, 4, 16, H8, &[1], STORES),
 ];
@@ -123,11 +129,105 @@ pub fn block(op: BlockOp, elem_bytes: u32, width: u32, height: u32, count: u32) 
     })
 }
 
+/// The arithmetic that elements of a type take part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Every element-wise op, in f32.
+    Floats,
+    /// `add`, `sub`, `mul`, `min`, `max`, `neg`, `abs`, which wrap.
+    Integers,
+    /// None: elements are moved, converted or multiplied.
+    None,
+}
+
+/// What elements of a type take part in.
+#[derive(Clone, Copy, Debug)]
+pub struct DTypeRow {
+    /// The element type.
+    pub dtype: DType,
+    /// Tensors have it: `load`, `store`, `zeros`, `.to::<T>()`, `load_scalar`.
+    pub tensors: bool,
+    /// Element-wise ops, reductions, masks, fills and vectors.
+    pub arithmetic: Arithmetic,
+    /// For operands of a matrix multiply: elements along K that one instruction consumes.
+    pub mma_k: Option<u32>,
+    /// Columns of the smallest tile that is not packed.
+    pub cols: u32,
+    /// Where the row comes from.
+    pub source: &'static str,
+}
+
+const fn element(
+    dtype: DType,
+    tensors: bool,
+    arithmetic: Arithmetic,
+    mma_k: Option<u32>,
+    cols: u32,
+    source: &'static str,
+) -> DTypeRow {
+    DTypeRow { dtype, tensors, arithmetic, mma_k, cols, source }
+}
+
+/// Element types, in the order of [`DType::ALL`], and then masks.
+pub const DTYPES: &[DTypeRow] = &[
+    element(
+        DType::Bf16,
+        true,
+        Arithmetic::Floats,
+        Some(16),
+        16,
+        "xe_facts 3 and 4; SPV_INTEL_bfloat16_conversion",
+    ),
+    element(DType::F16, true, Arithmetic::Floats, Some(16), 16, "xe_facts 3 and 4"),
+    element(DType::F32, true, Arithmetic::Floats, None, 16, "xe_facts 4; no matrix instruction takes f32"),
+    // One component of a left operand holds two bytes of a row, so the smallest tile is 32 wide.
+    element(
+        DType::I8,
+        true,
+        Arithmetic::None,
+        Some(32),
+        32,
+        "xe_facts 1.3 and 3; byte arithmetic would need four instructions where i32 needs one (xe_facts 4)",
+    ),
+    element(DType::U8, true, Arithmetic::None, Some(32), 32, "as i8"),
+    element(
+        DType::I32,
+        true,
+        Arithmetic::Integers,
+        None,
+        16,
+        "SPIR-V, arithmetic instructions; OpenCL.std, integer functions",
+    ),
+    element(
+        DType::Tf32,
+        false,
+        Arithmetic::None,
+        Some(8),
+        8,
+        "xe_facts 3; SPV_INTEL_tensor_float32_conversion: rounds to the format, no arithmetic in it",
+    ),
+    element(
+        DType::Bool,
+        false,
+        Arithmetic::None,
+        None,
+        16,
+        "masks have rules of their own: `ops::selection`",
+    ),
+];
+
+/// The row of an element type.
+pub const fn element_type(dtype: DType) -> &'static DTypeRow {
+    &DTYPES[dtype as usize]
+}
+
 /// A matrix instruction that exists.
 #[derive(Clone, Copy, Debug)]
 pub struct MmaRow {
-    /// Element type of both operands.
-    pub operand: DType,
+    /// Element type of the left operand.
+    pub a: DType,
+    /// Element type of the right operand.
+    pub b: DType,
     /// Element type of the accumulator.
     pub acc: DType,
     /// Elements along K that one instruction consumes.
@@ -148,29 +248,27 @@ pub const MMA_COLS: u32 = 16;
 /// A transpose in registers moves square blocks of this many rows and columns: the lanes of a register.
 pub const TRANSPOSE_UNIT: u32 = 16;
 
-/// The matrix instructions the lowering may emit.
+const MATRIX: &str =
+    "xe_facts 3; SPV_INTEL_subgroup_matrix_multiply_accumulate, table for Device sub-group size 16";
+
+const fn product(a: DType, b: DType, acc: DType, k: u32, flags: u32) -> MmaRow {
+    MmaRow { a, b, acc, k, flags, devices: ALL, source: MATRIX }
+}
+
+/// The matrix instructions the lowering may emit. Integer sums wrap.
 pub const MMAS: &[MmaRow] = &[
-    MmaRow {
-        operand: DType::Bf16,
-        acc: DType::F32,
-        k: 16,
-        flags: 0x3000,
-        devices: ALL,
-        source: "xe_facts 3; SPV_INTEL_subgroup_matrix_multiply_accumulate, table for Device sub-group size 16",
-    },
-    MmaRow {
-        operand: DType::F16,
-        acc: DType::F32,
-        k: 16,
-        flags: 0xC00,
-        devices: ALL,
-        source: "xe_facts 3; SPV_INTEL_subgroup_matrix_multiply_accumulate, table for Device sub-group size 16",
-    },
+    product(DType::Bf16, DType::Bf16, DType::F32, 16, 0x3000),
+    product(DType::F16, DType::F16, DType::F32, 16, 0xC00),
+    product(DType::Tf32, DType::Tf32, DType::F32, 8, 0x300),
+    product(DType::U8, DType::U8, DType::I32, 32, 0x30),
+    product(DType::I8, DType::U8, DType::I32, 32, 0x31),
+    product(DType::U8, DType::I8, DType::I32, 32, 0x32),
+    product(DType::I8, DType::I8, DType::I32, 32, 0x33),
 ];
 
-/// Finds the matrix instruction for an operand and an accumulator type.
-pub fn mma(operand: DType, acc: DType) -> Option<&'static MmaRow> {
-    MMAS.iter().find(|r| r.operand == operand && r.acc == acc)
+/// Finds the matrix instruction for two operands and an accumulator type.
+pub fn mma(a: DType, b: DType, acc: DType) -> Option<&'static MmaRow> {
+    MMAS.iter().find(|r| r.a == a && r.b == b && r.acc == acc)
 }
 
 /// Bytes of the register file of one sub-group in the 256-register mode (256 x 64 bytes; xe_facts 6).
@@ -267,6 +365,12 @@ mod tests {
             for &c in r.counts {
                 assert!(r.width * c * r.elem_bytes <= BLOCK_ROW_BYTES || r.op != BlockOp::Load);
             }
+        }
+        for (row, dtype) in DTYPES.iter().zip(DType::ALL) {
+            assert_eq!(row.dtype, *dtype, "rows stand in the order of the types");
+            assert!(!row.source.is_empty());
+            let k = MMAS.iter().find(|r| r.a == *dtype).map(|r| r.k);
+            assert_eq!(row.mma_k, k, "{dtype}");
         }
         assert!(block(BlockOp::Store, 2, 16, 8, 1).is_some());
         assert!(block(BlockOp::Store, 2, 16, 16, 1).is_none());

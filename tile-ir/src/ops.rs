@@ -16,7 +16,7 @@ pub mod selection;
 
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
-use crate::legal::{Device, MMA_COLS, MMA_ROWS};
+use crate::legal::{self, Arithmetic, Device, MMA_COLS, MMA_ROWS};
 use crate::types::{DType, Role, TileType, Type};
 
 /// What a rule says of an op: the devices that have it, or the rules it breaks.
@@ -30,6 +30,9 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
     let chooses = matches!(op.kind, OpKind::Selection(_));
     if !chooses && op.kind.regions().is_empty() {
         selection::check_no_mask(kernel, op).map_err(|d| vec![d])?;
+    }
+    if let Some(broken) = element_rule(kernel, op) {
+        return Err(vec![broken]);
     }
     match &op.kind {
         OpKind::Const(_)
@@ -66,6 +69,74 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
     }
 }
 
+/// The rule of the table of element types: which ops exist for the types among an op's operands and results.
+fn element_rule(kernel: &Kernel, op: &Op) -> Option<Diagnostic> {
+    let moved = match &op.kind {
+        OpKind::Load { .. } | OpKind::Mma { .. } => return None,
+        OpKind::Zeros | OpKind::Store { .. } | OpKind::Convert { .. } | OpKind::LoadScalar { .. } => true,
+        OpKind::LoadVector { .. }
+        | OpKind::Scale { .. }
+        | OpKind::Fill { .. }
+        | OpKind::MapUnary { .. }
+        | OpKind::MapBinary { .. }
+        | OpKind::MapTernary { .. }
+        | OpKind::Selection(_)
+        | OpKind::Group(_)
+        | OpKind::Reduce { .. }
+        | OpKind::KeepFirst { .. }
+        | OpKind::Triangle { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::SubTile { .. }
+        | OpKind::SetSubTile { .. }
+        | OpKind::StoreTranspose { .. }
+        | OpKind::AtomicAdd { .. } => false,
+        OpKind::Const(_)
+        | OpKind::Binary { .. }
+        | OpKind::Unary { .. }
+        | OpKind::Compare { .. }
+        | OpKind::Cast { .. }
+        | OpKind::Dim { .. }
+        | OpKind::Place(_)
+        | OpKind::OwnTile { .. }
+        | OpKind::Prefetch { .. }
+        | OpKind::For { .. }
+        | OpKind::While { .. }
+        | OpKind::If { .. } => return None,
+    };
+    let types = op.kind.operands().into_iter().chain(op.results.iter().copied());
+    for ty in types.filter_map(|v| kernel.values.get(v.0 as usize).copied()) {
+        let Some(dtype) = ty.dtype() else { continue };
+        if dtype == DType::Bool {
+            continue;
+        }
+        let row = legal::element_type(dtype);
+        if !row.tensors {
+            return Some(Diagnostic::new(
+                Code::OperandOnly,
+                op.span,
+                format!(
+                    "tiles of {dtype} are loaded from tensors of {} and multiplied, nothing else; here `{}` meets `{ty}`",
+                    dtype.in_memory(),
+                    op.kind.name()
+                ),
+                format!("load the tensor as {} for other work", dtype.in_memory()),
+            ));
+        }
+        if row.arithmetic == Arithmetic::None && (!moved || ty.vector().is_some()) {
+            return Some(Diagnostic::new(
+                Code::ElementOp,
+                op.span,
+                format!(
+                    "`{}` does not exist for {dtype}, which is loaded, stored, converted and multiplied; here it meets `{ty}`",
+                    op.kind.name()
+                ),
+                format!("convert a tile first: `.to::<{}>()`", dtype.wide()),
+            ));
+        }
+    }
+    None
+}
+
 /// The single result's type, if the op has exactly one result.
 pub(crate) fn result(kernel: &Kernel, op: &Op) -> Result<Type, Vec<Diagnostic>> {
     match op.results.as_slice() {
@@ -84,8 +155,10 @@ pub(crate) fn result(kernel: &Kernel, op: &Op) -> Result<Type, Vec<Diagnostic>> 
 /// # Errors
 /// [`Code::TileShape`] with the size found.
 pub fn check_shape(tile: TileType, op: &Op) -> Result<(), Diagnostic> {
-    // One matrix instruction consumes 16 elements of a 16-bit type along K, which are the rows of a right operand.
-    let rows_of = if tile.role.is_right_operand() { 16 } else { MMA_ROWS };
+    let row = legal::element_type(tile.dtype);
+    // One matrix instruction consumes so many elements along K, which are the rows of a right operand.
+    let rows_of = if tile.role.is_right_operand() { row.mma_k.unwrap_or(16) } else { MMA_ROWS };
+    let cols_of = if tile.role.is_right_operand() { MMA_COLS } else { row.cols };
     if tile.rows == 0 || !tile.rows.is_multiple_of(rows_of) {
         let who =
             if tile.role.is_right_operand() { "a packed right operand's rows" } else { "a tile's rows" };
@@ -96,12 +169,17 @@ pub fn check_shape(tile: TileType, op: &Op) -> Result<(), Diagnostic> {
             format!("use {} rows", tile.rows.div_ceil(rows_of).max(1) * rows_of),
         ));
     }
-    if tile.cols == 0 || !tile.cols.is_multiple_of(MMA_COLS) {
+    if tile.cols == 0 || !tile.cols.is_multiple_of(cols_of) {
+        let whose = if cols_of == MMA_COLS {
+            "a tile's columns".to_string()
+        } else {
+            format!("the columns of a tile of {}", tile.dtype)
+        };
         return Err(Diagnostic::new(
             Code::TileShape,
             op.span,
-            format!("a tile's columns must be a multiple of {MMA_COLS}; here `{tile}` has {}", tile.cols),
-            format!("use {} columns", tile.cols.div_ceil(MMA_COLS).max(1) * MMA_COLS),
+            format!("{whose} must be a multiple of {cols_of}; here `{tile}` has {}", tile.cols),
+            format!("use {} columns", tile.cols.div_ceil(cols_of).max(1) * cols_of),
         ));
     }
     Ok(())
@@ -115,6 +193,16 @@ pub fn check_type(ty: Type, op: &Op) -> Result<(), Diagnostic> {
     match ty {
         Type::Tile(tile) => check_shape(tile, op),
         Type::Scalar(_) => Ok(()),
+        Type::Vector(v)
+            if v.dtype != DType::Bool && legal::element_type(v.dtype).arithmetic == Arithmetic::None =>
+        {
+            Err(Diagnostic::new(
+                Code::ElementOp,
+                op.span,
+                format!("vectors are of bf16, f16, f32 or i32; here `{v}` is one of {}", v.dtype),
+                "load the elements as a tile and convert it",
+            ))
+        }
         Type::Vector(v) => {
             // A vector along rows belongs to tiles of so many rows, one along columns to tiles of so many columns.
             let unit = match v.along {
@@ -181,7 +269,7 @@ fn check_made(tile: TileType, op: &Op, packed: bool) -> Result<(), Diagnostic> {
 
 /// True for the element types of operands of some matrix instruction.
 fn mma_operand(dtype: DType) -> bool {
-    crate::legal::MMAS.iter().any(|row| row.operand == dtype)
+    legal::element_type(dtype).mma_k.is_some()
 }
 
 /// The written form of a role in messages: what to call to get it.

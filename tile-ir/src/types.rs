@@ -15,15 +15,25 @@ pub enum DType {
     F16,
     /// IEEE binary32.
     F32,
+    /// Signed 8-bit integer.
+    I8,
+    /// Unsigned 8-bit integer.
+    U8,
     /// Signed 32-bit integer, wrapping.
     I32,
+    /// TensorFloat-32: an f32 rounded to 10 fraction bits. The type of operands of a matrix multiply, not of tensors.
+    Tf32,
     /// Truth value: the element of a mask. No tensor holds it and no arithmetic takes it.
     Bool,
 }
 
 impl DType {
-    /// Every element type that a tensor may have, in the order used by listings.
-    pub const ALL: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32, DType::I32];
+    /// Every element type that kernel text names, in the order used by listings. Masks have another.
+    pub const ALL: &'static [DType] =
+        &[DType::Bf16, DType::F16, DType::F32, DType::I8, DType::U8, DType::I32, DType::Tf32];
+
+    /// The element types that element-wise ops, reductions and masks work on.
+    pub const COMPUTING: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32, DType::I32];
 
     /// The element types that compute in f32.
     pub const FLOATS: &'static [DType] = &[DType::Bf16, DType::F16, DType::F32];
@@ -34,7 +44,10 @@ impl DType {
             DType::Bf16 => "bf16",
             DType::F16 => "f16",
             DType::F32 => "f32",
+            DType::I8 => "i8",
+            DType::U8 => "u8",
             DType::I32 => "i32",
+            DType::Tf32 => "tf32",
             DType::Bool => "bool",
         }
     }
@@ -47,16 +60,17 @@ impl DType {
     /// Bytes of one element in memory; of a mask, the register bytes it takes where flags run short.
     pub const fn size_bytes(self) -> u32 {
         match self {
+            DType::I8 | DType::U8 => 1,
             DType::Bf16 | DType::F16 | DType::Bool => 2,
-            DType::F32 | DType::I32 => 4,
+            DType::F32 | DType::I32 | DType::Tf32 => 4,
         }
     }
 
     /// The type of a single element as a scalar, in which element-wise ops and reductions compute.
     pub const fn scalar(self) -> ScalarType {
         match self {
-            DType::Bf16 | DType::F16 | DType::F32 => ScalarType::F32,
-            DType::I32 => ScalarType::I32,
+            DType::Bf16 | DType::F16 | DType::F32 | DType::Tf32 => ScalarType::F32,
+            DType::I8 | DType::U8 | DType::I32 => ScalarType::I32,
             DType::Bool => ScalarType::Bool,
         }
     }
@@ -64,9 +78,17 @@ impl DType {
     /// The element type of what reductions give: [`DType::scalar`] as an element type.
     pub const fn wide(self) -> DType {
         match self {
-            DType::Bf16 | DType::F16 | DType::F32 => DType::F32,
-            DType::I32 => DType::I32,
+            DType::Bf16 | DType::F16 | DType::F32 | DType::Tf32 => DType::F32,
+            DType::I8 | DType::U8 | DType::I32 => DType::I32,
             DType::Bool => DType::Bool,
+        }
+    }
+
+    /// The element type of the tensors that tiles of this type are loaded from.
+    pub const fn in_memory(self) -> DType {
+        match self {
+            DType::Tf32 => DType::F32,
+            DType::Bf16 | DType::F16 | DType::F32 | DType::I8 | DType::U8 | DType::I32 | DType::Bool => self,
         }
     }
 
@@ -75,7 +97,7 @@ impl DType {
         matches!(self, DType::F32 | DType::I32)
     }
 
-    /// True for the types that compute in integers.
+    /// True for the integers.
     pub const fn is_integer(self) -> bool {
         matches!(self.scalar(), ScalarType::I32)
     }

@@ -9,9 +9,10 @@ use crate::error::{Code, Diagnostic, Span};
 use crate::ir::{
     Barrier, Exit, GroupOp, Kernel, LoadForm, Op, OpKind, Region, SharedAt, SharedType, ValueId,
 };
-use crate::legal::{MMA_COLS, MMA_ROWS, SHARED_BYTES};
+use crate::legal::{Arithmetic, MMA_COLS, MMA_ROWS, SHARED_BYTES, element_type};
 use crate::ops::group::shared_window;
 use crate::scalar::Const;
+use crate::types::DType;
 
 /// Every broken rule about shared memory and split barriers.
 pub(crate) fn check(kernel: &Kernel) -> Vec<Diagnostic> {
@@ -27,6 +28,15 @@ pub(crate) fn check(kernel: &Kernel) -> Vec<Diagnostic> {
 
 fn check_shapes(kernel: &Kernel, out: &mut Vec<Diagnostic>) {
     for shared in &kernel.shared {
+        let dtype = shared.ty.dtype();
+        if dtype != DType::Bool && element_type(dtype).arithmetic == Arithmetic::None {
+            out.push(Diagnostic::new(
+                Code::ElementOp,
+                shared.span,
+                format!("shared memory is of bf16, f16, f32 or i32; here `{}` is of {dtype}", shared.ty),
+                format!("convert what is shared: `.to::<{}>()`", dtype.wide()),
+            ));
+        }
         let (units, found) = match shared.ty {
             SharedType::Tile { rows, cols, .. } => (
                 [("rows", MMA_ROWS, rows), ("columns", MMA_COLS, cols)].to_vec(),

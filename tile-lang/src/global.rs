@@ -13,7 +13,9 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::rc::Rc;
 
-use crate::element::AnyElement;
+use tile_ir::types::DType;
+
+use crate::element::{AnyElement, TileElement};
 use crate::launch::{Cx, RawGlobal};
 use crate::place::{Claim, Order, Origin};
 use crate::race::{self, Watch};
@@ -428,10 +430,13 @@ pub(crate) struct At {
 impl<T: AnyElement> gl<T> {
     /// Fills a tile with the elements at `at`, row for row.
     #[inline(always)]
-    pub(crate) fn load<'tile>(&self, at: At, tile: Unfilled<'tile>) -> Filled<'tile> {
+    pub(crate) fn load<'tile, U: TileElement>(&self, at: At, mut tile: Unfilled<'tile>) -> Filled<'tile> {
         // SAFETY: the region is the tile's own; `load_rows` writes all of it.
         unsafe {
             load_rows(self, at, tile.shape(), tile.dst());
+            if U::DTYPE == DType::Tf32 {
+                tile.round_to_tf32();
+            }
             tile.assume_filled()
         }
     }
@@ -451,10 +456,17 @@ impl<T: AnyElement> gl<T> {
 
     /// Fills a tile with the transpose of the elements at `at`.
     #[inline(always)]
-    pub(crate) fn load_transposed<'tile>(&self, at: At, tile: Unfilled<'tile>) -> Filled<'tile> {
+    pub(crate) fn load_transposed<'tile, U: TileElement>(
+        &self,
+        at: At,
+        mut tile: Unfilled<'tile>,
+    ) -> Filled<'tile> {
         // SAFETY: the region is the tile's own; `load_transposed_rows` writes all of it.
         unsafe {
             load_transposed_rows(self, at, tile.shape(), tile.dst());
+            if U::DTYPE == DType::Tf32 {
+                tile.round_to_tf32();
+            }
             tile.assume_filled()
         }
     }

@@ -45,7 +45,7 @@ pub(crate) mod sealed {
     impl Sealed for i32 {
         #[inline(always)]
         fn apply<R>(self, body: impl FnOnce(Right<'_>) -> R) -> R {
-            body(Right::PerRow(&[<i32 as crate::element::AnyElement>::word_of(self)]))
+            body(Right::PerRow(&[<i32 as crate::element::TileElement>::word_of(self)]))
         }
     }
 }
@@ -240,6 +240,6 @@ impl Counted for f32 {
 impl Counted for i32 {
     #[inline]
     fn word_at(self, index: u32) -> f32 {
-        i32::word_of(self.wrapping_add(index as i32))
+        <i32 as crate::element::TileElement>::word_of(self.wrapping_add(index as i32))
     }
 }

@@ -1,6 +1,6 @@
 //! Owns the names a kernel author writes. `use tile_std::prelude::*` brings them all.
 
-pub use crate::element::{AnyElement, Element, MmaInput, bf16, f16};
+pub use crate::element::{AnyElement, Element, MmaInput, TileElement, bf16, f16, tf32};
 pub use crate::global::gl;
 pub use crate::ops::memory::{
     atomic_add, atomic_add_vec, load, load_transform, load_transpose, prefetch_load, prefetch_load_coop,

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::element::{AnyElement, Element, MmaInput};
+use crate::element::{AnyElement, Element, MmaInput, MmaOperand, TileElement};
 
 mod sealed {
     pub trait Sealed {}
@@ -16,7 +16,7 @@ mod sealed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {}
 
-/// The role of an f32 accumulator.
+/// The role of an accumulator, of f32 or i32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acc {}
 
@@ -88,7 +88,7 @@ impl Zeroed<i32> for Acc {}
     note = "a `Vnni` tile comes from `load_transform`, a `VnniT` tile from `load_transpose`"
 )]
 pub trait Loaded<T>: Role {}
-impl<T: AnyElement> Loaded<T> for Row {}
+impl<T: TileElement> Loaded<T> for Row {}
 impl Loaded<f32> for Acc {}
 impl Loaded<i32> for Acc {}
 
@@ -103,13 +103,13 @@ impl Transformed for Vnni {}
 
 /// Roles that `load_transpose` makes of element type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`load_transpose` makes `Row` tiles, and `VnniT` tiles of bf16 or f16, but here a `{Self}` tile of `{T}` is asked for",
+    message = "`load_transpose` makes `Row` tiles of floats and i32, and `VnniT` tiles of bf16, f16, i8, u8 and tf32, but here a `{Self}` tile of `{T}` is asked for",
     label = "`load_transpose` does not make this tile",
     note = "write `rt<T, K, N, VnniT>` for a right operand; an `Acc` tile comes from `load`, a `Vnni` tile from `load_transform`"
 )]
 pub trait TransposedLoad<T>: Role {}
 impl<T: AnyElement> TransposedLoad<T> for Row {}
-impl<T: MmaInput> TransposedLoad<T> for VnniT {}
+impl<T: MmaOperand> TransposedLoad<T> for VnniT {}
 
 /// The role of a left operand.
 #[diagnostic::on_unimplemented(
@@ -168,12 +168,13 @@ impl AtomicElement for i32 {
 
 /// Element types a matrix multiply accumulates in.
 #[diagnostic::on_unimplemented(
-    message = "a matrix multiply accumulates in f32, but this accumulator is a tile of `{Self}`",
-    label = "the accumulator must be f32",
-    note = "accumulate into `rt<f32, M, N, Acc>` and convert afterwards with `.to::<T>()`"
+    message = "a matrix multiply accumulates in f32, or in i32 for i8 and u8, but this accumulator is a tile of `{Self}`",
+    label = "the accumulator must be f32 or i32",
+    note = "accumulate into `rt<f32, M, N, Acc>` (`rt<i32, M, N, Acc>`) and convert afterwards with `.to::<T>()`"
 )]
-pub trait AccumulatorElement: Element {}
+pub trait AccumulatorElement: AnyElement {}
 impl AccumulatorElement for f32 {}
+impl AccumulatorElement for i32 {}
 
 /// Roles that `.to::<T>()` converts from and `.scale(f)` scales.
 #[diagnostic::on_unimplemented(

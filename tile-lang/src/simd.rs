@@ -206,6 +206,10 @@ pub struct Bodies {
     pub f16: ElementBodies<f16>,
     /// Bodies for f32.
     pub f32: ElementBodies<f32>,
+    /// Bodies for i8.
+    pub i8: ElementBodies<i8>,
+    /// Bodies for u8.
+    pub u8: ElementBodies<u8>,
     /// Bodies for i32.
     pub i32: ElementBodies<i32>,
 }

@@ -8,7 +8,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-pub use crate::element::{AnyElement, Element, MmaInput, bf16, f16};
+pub use crate::element::{AnyElement, Element, MmaInput, TileElement, bf16, f16, tf32};
 use crate::role::{Role, Row};
 use crate::simd::storage::Block;
 
@@ -38,7 +38,7 @@ impl<T, const M: usize, const N: usize, L> Clone for rt<T, M, N, L> {
     }
 }
 
-impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
+impl<T: TileElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
     /// Reads one value, for tests and debugging on the host; kernels work on whole tiles.
     ///
     /// # Panics
@@ -48,7 +48,7 @@ impl<T: AnyElement, const M: usize, const N: usize, L> rt<T, M, N, L> {
     }
 }
 
-impl<T: AnyElement, const M: usize, const N: usize, L: Role> fmt::Debug for rt<T, M, N, L> {
+impl<T: TileElement, const M: usize, const N: usize, L: Role> fmt::Debug for rt<T, M, N, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "rt<{}, {M}, {N}, {}>", T::NAME, L::NAME)?;
         f.debug_list().entries(self.block.0.iter().map(|row| row.map(T::scalar_of))).finish()
@@ -85,7 +85,7 @@ impl<T, const M: usize, const N: usize, L> sealed::Sealed for rt<T, M, N, L> {
 )]
 pub trait Tile: sealed::Sealed {
     /// The element type.
-    type Element: AnyElement;
+    type Element: TileElement;
     /// The role.
     type Role: Role;
     /// Rows and columns as one type.
@@ -100,7 +100,7 @@ pub trait Tile: sealed::Sealed {
     const COLS: usize;
 }
 
-impl<T: AnyElement, const M: usize, const N: usize, L: Role> Tile for rt<T, M, N, L> {
+impl<T: TileElement, const M: usize, const N: usize, L: Role> Tile for rt<T, M, N, L> {
     type Element = T;
     type Role = L;
     type Extent = Extent<M, N>;
@@ -153,16 +153,33 @@ impl<const N: usize> AccumulatorCols<Dim<N>> for Dim<N> {}
 #[diagnostic::do_not_recommend]
 impl<const N: usize> AccumulatorCols<Unknown> for Dim<N> {}
 
-/// Both operands of a matrix multiply have one element type.
+/// A matrix instruction multiplies these operands, A's element type being `Self`, and accumulates in `C`.
 #[diagnostic::on_unimplemented(
-    message = "no matrix instruction multiplies `{Self}` by `{B}`",
-    label = "A's element type differs from B's",
-    note = "load both operands from tensors of one element type: both bf16, or both f16"
+    message = "no matrix instruction multiplies `{Self}` by `{B}` into `{C}`",
+    label = "no instruction for these element types",
+    note = "there are: bf16 by bf16, f16 by f16 and tf32 by tf32 into f32; i8 and u8, mixed at will, into i32"
 )]
-pub trait SameOperand<B>: AnyElement {}
-impl<T: AnyElement> SameOperand<T> for T {}
+pub trait Multiplies<B, C>: TileElement {}
+impl<T: MmaInput> Multiplies<T, f32> for T {}
+impl Multiplies<tf32, f32> for tf32 {}
+impl Multiplies<i8, i32> for i8 {}
+impl Multiplies<u8, i32> for i8 {}
+impl Multiplies<i8, i32> for u8 {}
+impl Multiplies<u8, i32> for u8 {}
 #[diagnostic::do_not_recommend]
-impl<T: AnyElement> SameOperand<Unknown> for T {}
+impl<T: TileElement> Multiplies<Unknown, Unknown> for T {}
+
+/// A tile comes from a tensor of its element type `T`, or is of tf32 and comes from one of f32.
+#[diagnostic::on_unimplemented(
+    message = "a tensor of `{T}` gives tiles of `{T}`, but here a tile of `{Self}` is asked for",
+    label = "the tile's element type differs from the tensor's",
+    note = "load `rt<{T}, ..>` and convert it: `.to::<{Self}>()`"
+)]
+pub trait LoadedFrom<T>: TileElement {}
+impl<T: AnyElement> LoadedFrom<T> for T {}
+impl LoadedFrom<f32> for tf32 {}
+#[diagnostic::do_not_recommend]
+impl<T: TileElement> LoadedFrom<Unknown> for T {}
 
 /// A part of a tile has the tile's element type.
 #[diagnostic::on_unimplemented(

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use rspirv::spirv::{Capability, Op as Inst, Scope};
 use tile_ir::ir::{Coord, GroupOp, Kernel, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
-use tile_ir::types::TileType;
+use tile_ir::types::{DType, TileType};
 
 use crate::LowerError;
 use crate::abi::Surface;
@@ -19,7 +19,7 @@ use crate::arith::U32;
 use crate::control::{Edge, Lowering};
 use crate::coord::Position;
 use crate::lanes::{LANES, Layout, footprint};
-use crate::module::{Id, Ty};
+use crate::module::{Emit, Id, Ty};
 
 /// How an innermost loop is split.
 #[derive(Clone)]
@@ -224,83 +224,103 @@ impl<'a> Lowering<'a> {
         (down, across): (u32, u32),
     ) -> Id {
         let layout = Layout::of(tile);
-        let bits = layout.component_bits();
         let mask = match form {
-            LoadForm::Plain | LoadForm::Transform => self.column_mask(surface, col, LANES * across, bits),
-            LoadForm::Transpose if tile.role.is_right_operand() => self.pair_mask(surface, col, LANES * down),
-            LoadForm::Transpose => self.row_mask(surface, col, layout.chunk_rows() * down, bits),
+            LoadForm::Plain | LoadForm::Transform => {
+                self.column_mask(surface, col, layout.chunk_cols() * across, tile, form)
+            }
+            LoadForm::Transpose if tile.role.is_right_operand() => {
+                self.words_mask(surface, col, layout.chunk_rows() * down, 32, 4 / surface.esz)
+            }
+            LoadForm::Transpose => {
+                self.words_mask(surface, col, layout.chunk_rows() * down, layout.component_bits(), 1)
+            }
         };
         self.masked(chunk, mask, layout.chunk())
     }
 
     fn masked(&mut self, chunk: Id, mask: Id, ty: Ty) -> Id {
         let e = &mut self.e;
-        if ty == Ty::Float8(32) {
-            let bits = e.pure(Inst::Bitcast, Ty::Int8(32), &[chunk]);
-            let kept = e.pure(Inst::BitwiseAnd, Ty::Int8(32), &[bits, mask]);
-            return e.pure(Inst::Bitcast, ty, &[kept]);
-        }
-        e.pure(Inst::BitwiseAnd, ty, &[chunk, mask])
+        let bits = match ty {
+            Ty::Float8(bits) => Ty::Int8(bits),
+            Ty::FloatVec(bits, count) => Ty::IntVec(bits, count),
+            Ty::Bool | Ty::Int(_) | Ty::Float(_) | Ty::Bool8 | Ty::Int8(_) | Ty::IntVec(..) => {
+                return e.pure(Inst::BitwiseAnd, ty, &[chunk, mask]);
+            }
+        };
+        let word = e.pure(Inst::Bitcast, bits, &[chunk]);
+        let kept = e.pure(Inst::BitwiseAnd, bits, &[word, mask]);
+        e.pure(Inst::Bitcast, ty, &[kept])
     }
 
-    /// All bits where this lane's column is inside, in 8 components.
-    fn column_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
-        let word = self.column_word(surface, col, offset, bits);
-        self.e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &[word; 8])
-    }
-
-    /// All bits where column `offset` plus this lane's number is inside.
-    fn column_word(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
+    /// All bits where this lane's columns are inside, in each component of a chunk.
+    fn column_mask(
+        &mut self,
+        surface: Surface,
+        col: Position,
+        offset: u32,
+        tile: TileType,
+        form: LoadForm,
+    ) -> Id {
         let lane = self.lane();
+        let bytes = form == LoadForm::Plain && tile.dtype.size_bytes() == 1;
         let e = &mut self.e;
         let first = col.at(e, offset);
+        if bytes {
+            // Two columns in a component of 16 bits.
+            let twice = e.mul_u32(lane, 2);
+            let column = e.add(U32, first, twice);
+            let word = mask_of(e, surface, column, 16, 2);
+            return e.pure(Inst::CompositeConstruct, Ty::Int8(16), &[word; 8]);
+        }
+        if form == LoadForm::Plain && tile.dtype == DType::Tf32 {
+            // Two rows of 8 columns in a component.
+            let column = e.and_u32(lane, 7);
+            let column = e.add(U32, first, column);
+            let word = mask_of(e, surface, column, 32, 1);
+            return e.pure(Inst::CompositeConstruct, Ty::IntVec(32, 4), &[word; 4]);
+        }
+        let bits = if form == LoadForm::Plain { 8 * tile.dtype.size_bytes() } else { 32 };
         let column = e.add(U32, first, lane);
-        let inside = e.compare(Inst::ULessThan, column, surface.cols);
-        let (all, none) = (e.int(Ty::Int(bits), (1 << bits) - 1), e.int(Ty::Int(bits), 0));
-        e.select(Ty::Int(bits), inside, all, none)
+        let word = mask_of(e, surface, column, bits, 1);
+        e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &[word; 8])
     }
 
-    /// For a transposed operand: component `i` holds the columns `offset + 2i` (low half) and `offset + 2i + 1` of
-    /// the tensor, the same in every lane.
+    /// For a transposed tile: component `i` holds in `bits` bits the next `per` columns of the tensor from `offset` on, the
+    /// same in every lane. In a packed operand these are 4 bytes, or 2 elements of 16 bits, or 1 of tf32.
     ///
-    /// Lane `l` computes the mask of pair `l`, and a broadcast hands it to all: a constant lane costs no instruction
+    /// Lane `l` computes the mask of word `l`, and a broadcast hands it to all: a constant lane costs no instruction
     /// (xe_facts 5), whereas 16 scalar masks would take 100 and spill.
-    fn pair_mask(&mut self, surface: Surface, col: Position, offset: u32) -> Id {
-        let pairs = offset / 2;
+    fn words_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32, per: u32) -> Id {
+        let words = offset / per;
         let lane = self.lane();
         let e = &mut self.e;
-        let base = col.at(e, 2 * (pairs / LANES * LANES));
-        let twice = e.mul_u32(lane, 2);
-        let first = e.add(U32, base, twice);
-        let second = e.add_u32(first, 1);
-        let (all, low, none) = (e.u32(u32::MAX), e.u32(0xFFFF), e.u32(0));
-        let has_first = e.compare(Inst::ULessThan, first, surface.cols);
-        let has_second = e.compare(Inst::ULessThan, second, surface.cols);
-        let rest = e.select(U32, has_first, low, none);
-        let word = e.select(U32, has_second, all, rest);
-        self.broadcast_lanes(word, 32, pairs % LANES)
-    }
-
-    /// For a transposed `Row` tile: all bits of component `i` where column `offset + i` of the tensor is inside, the same
-    /// in every lane.
-    fn row_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32) -> Id {
-        let word = self.column_word(surface, col, offset / LANES * LANES, bits);
-        self.broadcast_lanes(word, bits, offset % LANES)
-    }
-
-    /// The words of 8 lanes from `first` on as 8 components that are the same in every lane.
-    fn broadcast_lanes(&mut self, word: Id, bits: u32, first: u32) -> Id {
-        let e = &mut self.e;
         e.need(Capability::Groups);
+        let base = col.at(e, per * (words / LANES * LANES));
+        let skipped = e.mul_u32(lane, per);
+        let first = e.add(U32, base, skipped);
+        let word = mask_of(e, surface, first, bits, per);
         let scope = e.u32(Scope::Subgroup as u32);
         let words: Vec<Id> = (0..8)
             .map(|i| {
-                let from = e.u32(first + i);
+                let from = e.u32(words % LANES + i);
                 e.pure(Inst::GroupBroadcast, Ty::Int(bits), &[scope, word, from])
             })
             .collect();
         e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &words)
     }
+}
+
+/// The bits of a word of `per` neighbouring elements that lie inside the plane, the first of them at a column.
+fn mask_of(e: &mut Emit, surface: Surface, column: Id, bits: u32, per: u32) -> Id {
+    let ty = Ty::Int(bits);
+    let columns: Vec<Id> = (0..per).map(|i| e.add_u32(column, i)).collect();
+    let inside: Vec<Id> = columns.into_iter().map(|c| e.compare(Inst::ULessThan, c, surface.cols)).collect();
+    let mut word = e.int(ty, 0);
+    for (i, inside) in (1..).zip(inside) {
+        let ones = e.int(ty, (1 << (bits / per * i)) - 1);
+        word = e.select(ty, inside, ones, word);
+    }
+    word
 }
 
 /// A column that a loop's counter moves by whole steps, or not at all.

@@ -8,11 +8,17 @@
 //! | `Row` and `Acc`, f32 | 8 x 16, `v8float` | element (i, l) |
 //! | `Row` and `Acc`, i32 | 8 x 16, `v8uint` | element (i, l) |
 //! | mask | 8 x 16, 8 `bool` | element (i, l) |
+//! | `Row`, 8 bits | 8 x 32, `v8ushort` | elements (i, 2l) low and (i, 2l + 1) high |
+//! | `Row`, tf32 | 8 x 8, `v4float` | element (2i, l) in lanes 0 to 7, (2i + 1, l - 8) in the others |
 //! | `Vnni` and `VnniT`, 16 bits | 16 x 16, `v8uint` | elements (2i, l) low and (2i + 1, l) high |
+//! | `Vnni` and `VnniT`, 8 bits | 32 x 16, `v8uint` | elements (4i, l) to (4i + 3, l), the first in the lowest byte |
+//! | `Vnni` and `VnniT`, tf32 | 8 x 16, `v8float` | element (i, l) |
 //!
 //! These are at once the layouts of the block messages and of the operands of the matrix instruction, so no
 //! register is moved between them (SPV_INTEL_2d_block_io, "Mapping Block Data to Invocations";
 //! SPV_INTEL_subgroup_matrix_multiply_accumulate, operand tables for sub-group size 16; xe_facts 1.3).
+//!
+//! Elements of tf32 are held as the f32 they were loaded as, and rounded when they are multiplied.
 //!
 //! A vector is a list of registers of one f32 or i32 per lane: element `i` is in lane `i % 16` of register `i / 16`. A
 //! 16-bit element is held as the f32 of its value. Beside a tile, register `j` of a vector along columns belongs to the chunks
@@ -50,8 +56,8 @@ impl Layout {
     pub(crate) fn register(dtype: DType) -> Ty {
         match dtype {
             DType::Bool => Ty::Bool,
-            DType::I32 => Ty::Int(32),
-            DType::Bf16 | DType::F16 | DType::F32 => Ty::Float(32),
+            DType::I8 | DType::U8 | DType::I32 => Ty::Int(32),
+            DType::Bf16 | DType::F16 | DType::F32 | DType::Tf32 => Ty::Float(32),
         }
     }
 
@@ -68,11 +74,13 @@ impl Layout {
     /// The SPIR-V type of a chunk.
     pub(crate) fn chunk(self) -> Ty {
         match (self.tile.role.is_right_operand(), self.tile.dtype) {
+            (true, DType::Tf32) => Ty::Float8(32),
             (true, _) => Ty::Int8(32),
             (false, DType::F32) => Ty::Float8(32),
             (false, DType::I32) => Ty::Int8(32),
             (false, DType::Bool) => Ty::Bool8,
-            (false, DType::Bf16 | DType::F16) => Ty::Int8(16),
+            (false, DType::Bf16 | DType::F16 | DType::I8 | DType::U8) => Ty::Int8(16),
+            (false, DType::Tf32) => Ty::FloatVec(32, 4),
         }
     }
 
@@ -88,7 +96,20 @@ impl Layout {
 
     /// Rows of a chunk.
     pub(crate) fn chunk_rows(self) -> u32 {
-        if self.tile.role.is_right_operand() { 16 } else { 8 }
+        match legal::element_type(self.tile.dtype).mma_k {
+            Some(k) if self.tile.role.is_right_operand() => k,
+            Some(_) | None => 8,
+        }
+    }
+
+    /// Columns of a chunk.
+    pub(crate) fn chunk_cols(self) -> u32 {
+        if self.tile.role.is_right_operand() { LANES } else { legal::element_type(self.tile.dtype).cols }
+    }
+
+    /// Neighbouring columns that one component of a lane holds.
+    pub(crate) fn per_lane(self) -> u32 {
+        (self.chunk_cols() / LANES).max(1)
     }
 
     /// Chunks below each other.
@@ -98,7 +119,7 @@ impl Layout {
 
     /// Chunks side by side.
     pub(crate) fn across(self) -> u32 {
-        self.tile.cols / LANES
+        self.tile.cols / self.chunk_cols()
     }
 
     /// Number of chunks.
@@ -134,7 +155,7 @@ pub(crate) fn footprint(tile: TileType, form: LoadForm) -> (u32, u32) {
 
 /// One block message of a load or prefetch.
 pub(crate) struct Message {
-    /// Bytes of an element of the message (4 for a transposing load of 16-bit elements).
+    /// Bytes of an element of the message (4 for a transposing load of smaller elements).
     pub(crate) elem_bytes: u32,
     /// Columns of a block, in elements of the message.
     pub(crate) width: u32,
@@ -157,19 +178,24 @@ fn tallest(op: BlockOp, elem_bytes: u32, width: u32, count: u32, rows: u32) -> R
         .ok_or(LowerError::NoMessage { op, elem_bytes, rows, cols: width * count })
 }
 
-/// Cuts an area into the largest messages, left to right and top to bottom.
-fn cut(op: BlockOp, elem_bytes: u32, rows: u32, cols: u32) -> Result<Vec<Message>, LowerError> {
+/// Cuts an area into the largest messages of blocks of a width, left to right and top to bottom.
+fn cut(op: BlockOp, elem_bytes: u32, width: u32, rows: u32, cols: u32) -> Result<Vec<Message>, LowerError> {
     let mut out = vec![];
     let mut x = 0;
     while x < cols {
-        let count = if cols - x >= 32 && legal::block(op, elem_bytes, 16, 32, 2).is_some() { 2 } else { 1 };
+        // The last block of bytes may be half as wide.
+        let width = width.min(cols - x);
+        let count = [4, 2, 1]
+            .into_iter()
+            .find(|&c| c * width <= cols - x && legal::block(op, elem_bytes, width, 32, c).is_some())
+            .unwrap_or(1);
         let mut y = 0;
         while y < rows {
-            let height = tallest(op, elem_bytes, 16, count, rows - y)?;
-            out.push(Message { elem_bytes, width: 16, height, count, x, y, chunks: vec![] });
+            let height = tallest(op, elem_bytes, width, count, rows - y)?;
+            out.push(Message { elem_bytes, width, height, count, x, y, chunks: vec![] });
             y += height;
         }
-        x += 16 * count;
+        x += width * count;
     }
     Ok(out)
 }
@@ -183,23 +209,25 @@ pub(crate) fn loads(tile: TileType, form: LoadForm) -> Result<Vec<Message>, Lowe
     let elem_bytes = tile.dtype.size_bytes();
     let op = match form {
         LoadForm::Plain => BlockOp::Load,
+        // Elements of 32 bits are packed as they are.
+        LoadForm::Transform if tile.dtype == DType::Tf32 => BlockOp::Load,
         LoadForm::Transform => BlockOp::Transform,
         LoadForm::Transpose => return transposed(tile),
     };
-    let mut messages = cut(op, elem_bytes, tile.rows, tile.cols)?;
+    let mut messages = cut(op, elem_bytes, layout.chunk_cols(), tile.rows, tile.cols)?;
     let step = layout.chunk_rows();
     for m in &mut messages {
         for block in 0..m.count {
             for down in 0..m.height / step {
-                m.chunks.push(layout.index(m.y / step + down, m.x / LANES + block));
+                m.chunks.push(layout.index(m.y / step + down, m.x / layout.chunk_cols() + block));
             }
         }
     }
     Ok(messages)
 }
 
-/// A transposing load moves 8 columns of 32 bits by 16 rows: a 16 x 16 packed chunk (pairs along K), an 8 x 16 chunk of 32
-/// bits, or two 8 x 16 chunks of 16 bits below each other, of which the tile may have only the upper one.
+/// A transposing load moves 8 columns of 32 bits by 16 rows: a packed chunk (4, 2 or 1 elements along K), an 8 x 16 chunk of
+/// 32 bits, or two 8 x 16 chunks of 16 bits below each other, of which the tile may have only the upper one.
 fn transposed(tile: TileType) -> Result<Vec<Message>, LowerError> {
     let (op, elem_bytes, width, height, count) = (BlockOp::Transpose, 4, 8, 16, 1);
     if legal::block(op, elem_bytes, width, height, count).is_none() {
@@ -228,5 +256,5 @@ pub(crate) fn prefetches(elem_bytes: u32, rows: u32, cols: u32) -> Result<Vec<Me
     if bytes > MAX_PREFETCH_BYTES {
         return Err(LowerError::PrefetchSize { bytes, most: MAX_PREFETCH_BYTES });
     }
-    cut(BlockOp::Prefetch, elem_bytes, rows, cols)
+    cut(BlockOp::Prefetch, elem_bytes, if elem_bytes == 1 { 32 } else { LANES }, rows, cols)
 }

@@ -28,6 +28,7 @@ const EXTENSIONS: &[(Capability, &str)] = &[
     (Capability::SubgroupBufferBlockIOINTEL, "SPV_INTEL_subgroups"),
     (Capability::SplitBarrierINTEL, "SPV_INTEL_split_barrier"),
     (Capability::AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add"),
+    (Capability::TensorFloat32RoundingINTEL, "SPV_INTEL_tensor_float32_conversion"),
 ];
 
 /// A type, by what it is.
@@ -47,6 +48,8 @@ pub(crate) enum Ty {
     Float8(u32),
     /// Vector of integers: bits, components.
     IntVec(u32, u32),
+    /// Vector of floats: bits, components.
+    FloatVec(u32, u32),
 }
 
 type Key = (Op, Id, Vec<Word>);
@@ -160,7 +163,12 @@ impl Emit {
         }
         let id = match ty {
             Ty::Bool => self.builder.type_bool(),
-            Ty::Int(bits) => self.builder.type_int(bits, 0),
+            Ty::Int(bits) => {
+                if bits == 8 {
+                    self.need(Capability::Int8);
+                }
+                self.builder.type_int(bits, 0)
+            }
             Ty::Float(bits) => {
                 if bits == 16 {
                     self.need(Capability::Float16);
@@ -171,6 +179,7 @@ impl Emit {
             Ty::Int8(bits) => self.vector(Ty::Int(bits), 8),
             Ty::Float8(bits) => self.vector(Ty::Float(bits), 8),
             Ty::IntVec(bits, count) => self.vector(Ty::Int(bits), count),
+            Ty::FloatVec(bits, count) => self.vector(Ty::Float(bits), count),
         };
         self.types.insert(ty, id);
         id
@@ -201,9 +210,13 @@ impl Emit {
             Ty::Bool if value != 0 => self.builder.constant_true(type_id),
             Ty::Bool => self.builder.constant_false(type_id),
             Ty::Int(64) => self.builder.constant_bit64(type_id, value),
-            Ty::Int(_) | Ty::Float(_) | Ty::Bool8 | Ty::Int8(_) | Ty::Float8(_) | Ty::IntVec(..) => {
-                self.builder.constant_bit32(type_id, value as u32)
-            }
+            Ty::Int(_)
+            | Ty::Float(_)
+            | Ty::Bool8
+            | Ty::Int8(_)
+            | Ty::Float8(_)
+            | Ty::IntVec(..)
+            | Ty::FloatVec(..) => self.builder.constant_bit32(type_id, value as u32),
         };
         self.constants.insert((type_id, value), id);
         if !matches!(ty, Ty::Float(_)) {

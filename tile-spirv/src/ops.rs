@@ -1,5 +1,6 @@
 //! Owns the emission of tile ops, one file per family.
 
+mod bytes;
 mod group;
 mod lanewise;
 mod layout;

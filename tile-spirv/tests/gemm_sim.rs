@@ -45,12 +45,16 @@ fn half_ulp(dtype: DType, v: f64) -> f64 {
         DType::Bf16 => 7,
         DType::F16 => 10,
         DType::F32 => 23,
-        DType::I32 | DType::Bool => unreachable!("operands of these products are floats"),
+        DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => {
+            unreachable!("operands of these products are bf16 and f16")
+        }
     };
     let least = match dtype {
         DType::F16 => -14,
         DType::Bf16 | DType::F32 => -126,
-        DType::I32 | DType::Bool => unreachable!("operands of these products are floats"),
+        DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => {
+            unreachable!("operands of these products are bf16 and f16")
+        }
     };
     let exponent = (v.abs().log2().floor() as i32).max(least);
     0.5 * 2f64.powi(exponent - fraction)

@@ -78,15 +78,25 @@ fn a_module_declares_what_it_uses() {
     for s in samples() {
         let m = module(&s);
         let has = |c: C| m.capabilities.contains(&c);
+        let transposes = s.op == "load_transpose" || s.variant.ends_with("_nk");
+        let tf32 = s.variant.starts_with("tf32");
+        let bytes = s.variant.contains("i8") || s.variant.contains("u8_") || s.variant.contains("_u8");
+        // Between bytes and wider elements, elements change lanes.
+        let shuffles = s.op.starts_with("row_")
+            || (s.op == "to" && bytes)
+            || matches!(s.op, "transpose" | "atomic_add_vec");
         assert_eq!(
             has(C::Subgroup2DBlockTransformINTEL),
-            matches!(s.op, "load_transform" | "mma"),
-            "{}",
-            s.op
+            matches!(s.op, "load_transform" | "mma") && !transposes && !tf32,
+            "{} {}",
+            s.op,
+            s.variant
         );
-        assert_eq!(has(C::Subgroup2DBlockTransposeINTEL), s.op == "load_transpose", "{}", s.op);
-        let dpas = matches!(s.op, "load_transform" | "mma")
-            || s.variant == "bf16_16x16" && s.op == "load_transpose"
+        assert_eq!(has(C::Subgroup2DBlockTransposeINTEL), transposes, "{} {}", s.op, s.variant);
+        assert_eq!(has(C::TensorFloat32RoundingINTEL), tf32, "{} {}", s.op, s.variant);
+        assert_eq!(m.extensions.contains(&"SPV_INTEL_tensor_float32_conversion"), tf32, "{}", s.op);
+        let dpas = matches!(s.op, "load_transform" | "load_transpose" | "mma")
+            && !s.variant.ends_with("_row")
             || s.variant.contains("Vnni");
         assert_eq!(has(C::SubgroupMatrixMultiplyAccumulateINTEL), dpas, "{}", s.op);
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroup_matrix_multiply_accumulate"), dpas, "{}", s.op);
@@ -110,8 +120,6 @@ fn a_module_declares_what_it_uses() {
         );
         let bf16 = !moves && s.variant.contains("bf16") && s.variant != "bf16_bf16";
         assert_eq!(has(C::BFloat16ConversionINTEL), bf16, "{} {}", s.op, s.variant);
-        let shuffles = s.op.starts_with("row_") || matches!(s.op, "transpose" | "atomic_add_vec");
-        assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
         let blocks = matches!(
             s.op,
             "load_shared" | "load_transform_shared" | "store_shared" | "load_coop" | "store_coop"
@@ -120,6 +128,7 @@ fn a_module_declares_what_it_uses() {
         assert_eq!(has(C::SplitBarrierINTEL), matches!(s.op, "barrier_arrive" | "barrier_wait"), "{}", s.op);
         let subgroups = blocks || shuffles;
         assert_eq!(m.extensions.contains(&"SPV_INTEL_subgroups"), subgroups, "{}", s.op);
+        assert_eq!(has(C::SubgroupShuffleINTEL), shuffles, "{} {}", s.op, s.variant);
         assert_eq!(
             has(C::AtomicFloat32AddEXT),
             s.op.starts_with("atomic_") && s.variant.starts_with("f32"),

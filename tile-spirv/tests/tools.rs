@@ -88,12 +88,25 @@ struct Bar {
 
 const MAIN: Gemm = Gemm::MAIN;
 
-const BARS: [Bar; 5] = [
+/// Of i8 with 64 of K per run; the hand-written figures without prefetch are 13 and 11.
+const BYTES: Gemm =
+    Gemm { input: DType::I8, output: DType::I32, tile: (32, 64, 64), prefetch: false, ..Gemm::MAIN };
+/// Of tf32 with 16 of K per run. The hand-written figures, 18 and 13, leave the operands as they are; rounding them to
+/// nearest even is one instruction for each of their 96 registers, and the rest are waits for them.
+const TF32: Gemm =
+    Gemm { input: DType::Tf32, output: DType::F32, tile: (32, 64, 16), prefetch: false, ..Gemm::MAIN };
+
+const BARS: [Bar; 10] = [
     Bar { gemm: MAIN, pvc: 23, bmg: 14 },
     Bar { gemm: Gemm { prefetch: false, ..MAIN }, pvc: 12, bmg: 10 },
     Bar { gemm: Gemm { output: DType::Bf16, ..MAIN }, pvc: 23, bmg: 14 },
     Bar { gemm: Gemm { trans_b: true, ..MAIN }, pvc: 41, bmg: 26 },
     Bar { gemm: Gemm { trans_b: true, prefetch: false, ..MAIN }, pvc: 38, bmg: 22 },
+    Bar { gemm: BYTES, pvc: 13, bmg: 11 },
+    Bar { gemm: Gemm { prefetch: true, ..BYTES }, pvc: 24, bmg: 16 },
+    Bar { gemm: Gemm { trans_b: true, ..BYTES }, pvc: 48, bmg: 27 },
+    Bar { gemm: TF32, pvc: 31 + 96, bmg: 31 + 96 },
+    Bar { gemm: Gemm { trans_b: true, ..TF32 }, pvc: 48 + 96, bmg: 27 + 96 },
 ];
 
 #[test]
@@ -110,6 +123,7 @@ fn the_interior_loop_is_within_the_bars() {
                 module.entry
             );
             let &(dpas, other) = code.loops.first().expect("a loop");
+            println!("{} on {device}: {other} instructions besides {dpas} dpas", module.entry);
             assert_eq!(dpas, 32, "{} on {device}", module.entry);
             assert!(
                 other <= most,

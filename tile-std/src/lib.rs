@@ -52,7 +52,7 @@ pub mod __private {
     pub use tile_lang::launch::Args;
     pub use tile_lang::prelude::{
         Acc, AnyElement, Element, Linear, MmaInput, Own, Peers, PerCol, PerRow, Row, Snake, Vnni, VnniT,
-        bf16, elements, f16, rt, rv, st, sv,
+        bf16, elements, f16, rt, rv, st, sv, tf32,
     };
     pub use tile_lang::{ops, scalar, witness};
     pub use tile_macros::{tile_fn_collect, tile_kernel_collect};

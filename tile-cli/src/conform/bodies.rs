@@ -33,12 +33,12 @@ const THERE: &str = "[n, w as u32]";
 
 /// The element type of `b`, each once; the result has it too.
 fn own_type() -> Vec<[DType; 3]> {
-    DType::ALL.iter().map(|d| [DType::Bf16, *d, *d]).collect()
+    DType::COMPUTING.iter().map(|d| [DType::Bf16, *d, *d]).collect()
 }
 
 /// The element type of `b`, each once; the result is f32.
 fn shown_as_f32() -> Vec<[DType; 3]> {
-    DType::ALL.iter().map(|d| [DType::F16, *d, DType::F32]).collect()
+    DType::COMPUTING.iter().map(|d| [DType::F16, *d, DType::F32]).collect()
 }
 
 pub(super) fn f32_only() -> Vec<[DType; 3]> {
@@ -319,10 +319,12 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
             ),
         ],
         Family::Convert => {
-            let pairs =
-                DType::ALL.iter().flat_map(|b| DType::ALL.iter().map(|c| [DType::F16, *b, *c])).collect();
+            let pairs = DType::COMPUTING
+                .iter()
+                .flat_map(|b| DType::COMPUTING.iter().map(|c| [DType::F16, *b, *c]))
+                .collect();
             let mut all = vec![body("Row tile", pairs, &["let y: rt<B, M, N> = load(b, AT);", STORE])];
-            let from_f32 = DType::ALL.iter().map(|c| [DType::Bf16, DType::F32, *c]).collect();
+            let from_f32 = DType::COMPUTING.iter().map(|c| [DType::Bf16, DType::F32, *c]).collect();
             all.push(body("Acc tile", from_f32, &["let y: rt<f32, M, N, Acc> = load(f, AT);", STORE]));
             all.extend(of_vectors("v.to::<f32>().to::<B>()"));
             all

@@ -126,8 +126,8 @@ pub fn simulate(kernel: &Kernel, ready: &Ready) -> Count {
     count
 }
 
-/// Element types that are an operand of some matrix instruction.
+/// Element types that compute and are an operand of some matrix instruction.
 pub fn mma_inputs() -> Vec<DType> {
-    let operand = |d: &DType| tile_ir::legal::MMAS.iter().any(|row| row.operand == *d);
-    DType::ALL.iter().copied().filter(operand).collect()
+    let operand = |d: &DType| tile_ir::legal::MMAS.iter().any(|row| row.a == *d);
+    DType::COMPUTING.iter().copied().filter(operand).collect()
 }

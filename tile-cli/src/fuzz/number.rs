@@ -33,7 +33,7 @@ pub fn rounded(dtype: DType, v: f32) -> f32 {
     match dtype {
         DType::Bf16 => bf16::from_f32(v).to_f32(),
         DType::F16 => f16::from_f32(v).to_f32(),
-        DType::F32 | DType::I32 | DType::Bool => v,
+        DType::F32 | DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => v,
     }
 }
 

@@ -113,8 +113,8 @@ fn bits_of(dtype: DType, x: Num) -> u32 {
         DType::F16 => f16::from_f32(x.v).to_bits().into(),
         DType::F32 => x.v.to_bits(),
         DType::I32 => x.int.unwrap_or_default() as u32,
-        // There are no tensors of masks.
-        DType::Bool => 0,
+        // The writer makes no tensors of these.
+        DType::I8 | DType::U8 | DType::Tf32 | DType::Bool => 0,
     }
 }
 
@@ -124,7 +124,7 @@ fn of_bits(dtype: DType, bits: u32) -> Num {
         DType::F16 => Num::exact(f16::from_bits(bits as u16).to_f32()),
         DType::F32 => Num::exact(f32::from_bits(bits)),
         DType::I32 => Num::whole(bits as i32),
-        DType::Bool => Num::UNKNOWN,
+        DType::I8 | DType::U8 | DType::Tf32 | DType::Bool => Num::UNKNOWN,
     }
 }
 

@@ -37,6 +37,9 @@ fn list<T: core::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
     items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// Element types that tensors have.
+const TENSORS: &[DType] = &[DType::Bf16, DType::F16, DType::F32, DType::I8, DType::U8, DType::I32];
+
 fn types(text: &mut String) {
     text.push_str(
         "\n## Types\n\n| element type | bytes | operand of a matrix multiplication |\n|---|---|---|\n",
@@ -44,8 +47,8 @@ fn types(text: &mut String) {
     for dtype in DType::ALL {
         let rows: Vec<String> = MMAS
             .iter()
-            .filter(|row| row.operand == *dtype)
-            .map(|row| format!("accumulates in `{}`", row.acc))
+            .filter(|row| row.a == *dtype)
+            .map(|row| format!("by `{}` into `{}`", row.b, row.acc))
             .collect();
         let mma = if rows.is_empty() { "no".to_string() } else { rows.join(", ") };
         let _ = writeln!(text, "| `{dtype}` | {} | {mma} |", dtype.size_bytes());
@@ -138,13 +141,13 @@ fn legality(text: &mut String, entries: &[Entry]) {
     }
     if entries.iter().any(|e| e.family == Family::Convert) {
         text.push_str("\n| from \\ to |");
-        for to in DType::ALL {
+        for to in TENSORS {
             let _ = write!(text, " `{to}` |");
         }
-        let _ = writeln!(text, "\n|---|{}", "---|".repeat(DType::ALL.len()));
-        for from in DType::ALL {
+        let _ = writeln!(text, "\n|---|{}", "---|".repeat(TENSORS.len()));
+        for from in TENSORS {
             let _ = write!(text, "| `{from}` |");
-            for to in DType::ALL {
+            for to in TENSORS {
                 let _ = write!(text, " {} |", if operands::converts(*from, *to) { "yes" } else { "–" });
             }
             text.push('\n');
@@ -181,8 +184,9 @@ fn instructions(text: &mut String) {
     for row in MMAS {
         let _ = writeln!(
             text,
-            "| `{}` | `{}` | {} | {} | {} |",
-            row.operand,
+            "| `{}` by `{}` | `{}` | {} | {} | {} |",
+            row.a,
+            row.b,
             row.acc,
             row.k,
             devices(row.devices),

@@ -3,6 +3,7 @@
 //! *Not here*: the ops (`ir`).
 
 use super::ValueId;
+use crate::legal::{Arithmetic, element_type};
 use crate::map::MapBinary;
 use crate::types::{DType, Role};
 
@@ -142,10 +143,12 @@ impl LoadForm {
             LoadForm::Plain => {
                 matches!(role, Role::Row) || (matches!(role, Role::Acc) && dtype.accumulates())
             }
-            LoadForm::Transform => matches!(role, Role::Vnni) && dtype.size_bytes() == 2,
-            LoadForm::Transpose => {
-                matches!(role, Role::Row) || (matches!(role, Role::VnniT) && dtype.size_bytes() == 2)
-            }
+            LoadForm::Transform => matches!(role, Role::Vnni) && element_type(dtype).mma_k.is_some(),
+            LoadForm::Transpose => match role {
+                Role::Row => !matches!(element_type(dtype).arithmetic, Arithmetic::None),
+                Role::VnniT => element_type(dtype).mma_k.is_some(),
+                Role::Vnni | Role::Acc => false,
+            },
         }
     }
 }

@@ -189,7 +189,7 @@ fn check_load(
 ) -> Result<(), Diagnostic> {
     let (dtype, _) = global_of(kernel, op, global)?;
     check_coord(kernel, op, at)?;
-    if tile.dtype != dtype {
+    if tile.dtype.in_memory() != dtype {
         return Err(Diagnostic::new(
             Code::LoadForm,
             op.span,
@@ -200,11 +200,11 @@ fn check_load(
             ),
         ));
     }
-    if !form.gives(tile.role, dtype) {
+    if !form.gives(tile.role, tile.dtype) {
         let gives = match form {
             LoadForm::Plain => "`Row`, or `Acc` for f32 and i32",
-            LoadForm::Transform => "`Vnni`, for 16-bit types",
-            LoadForm::Transpose => "`Row`, or `VnniT` for 16-bit types",
+            LoadForm::Transform => "`Vnni`, for bf16, f16, i8, u8 and tf32",
+            LoadForm::Transpose => "`Row` of types that compute, or `VnniT` for bf16, f16, i8, u8 and tf32",
         };
         return Err(Diagnostic::new(
             Code::LoadForm,

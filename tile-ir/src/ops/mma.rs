@@ -128,10 +128,10 @@ fn check_mma(kernel: &Kernel, op: &Op, out: TileType, acc: ValueId, a: ValueId, 
             "A is M x K, B is K x N, the accumulator is M x N".into(),
         );
     }
-    let instruction = if a.dtype == b.dtype { legal::mma(a.dtype, acc.dtype) } else { None };
+    let instruction = legal::mma(a.dtype, b.dtype, acc.dtype);
     if instruction.is_none() {
         let have: Vec<String> =
-            legal::MMAS.iter().map(|r| format!("{} x {} into {}", r.operand, r.operand, r.acc)).collect();
+            legal::MMAS.iter().map(|r| format!("{} x {} into {}", r.a, r.b, r.acc)).collect();
         fail(
             Code::OperandType,
             format!("no matrix instruction multiplies {} by {} into {}", a.dtype, b.dtype, acc.dtype),

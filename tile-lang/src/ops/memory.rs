@@ -4,13 +4,13 @@
 //! memory there; coordinates are multiplied out in 64 bits, so an overflowing one is outside.
 //! *Not here*: bounds arithmetic and memory access (`global`).
 
-use crate::element::{AnyElement, MmaInput};
+use crate::element::{AnyElement, MmaOperand};
 use crate::global::{At, gl};
 use crate::launch::Cx;
 use crate::place::{Coordinate, Owned, Peers};
 use crate::role::{AtomicElement, Loaded, Storable, Transformed, TransposedLoad};
 use crate::tile::sealed::Sealed as _;
-use crate::tile::{Extent, StoredIn, Tile, rt};
+use crate::tile::{Extent, LoadedFrom, StoredIn, Tile, rt};
 use crate::vector::sealed::Values as _;
 use crate::vector::{Encoding, rv};
 
@@ -21,7 +21,7 @@ pub(super) fn at<E>(coordinate: impl Coordinate<E>) -> At {
     At { origin: coordinate.origin(), claim: coordinate.claim() }
 }
 
-/// Loads a `Row` tile, or an `Acc` tile of f32 or i32.
+/// Loads a `Row` tile, or an `Acc` tile of f32 or i32. A tile of tf32 comes from a tensor of f32, rounded to nearest even.
 ///
 /// ```
 /// use tile_lang::prelude::*;
@@ -36,11 +36,11 @@ pub(super) fn at<E>(coordinate: impl Coordinate<E>) -> At {
 /// In a launch, when the tensor is an output and `coordinate` is not what `own_tile` gave for it: other
 /// sub-groups may be writing there. A compiled kernel that does so is refused by `#[tile_kernel]`.
 #[inline(never)]
-pub fn load<T: AnyElement, const M: usize, const N: usize, L: Loaded<T>>(
+pub fn load<T: AnyElement, U: LoadedFrom<T>, const M: usize, const N: usize, L: Loaded<U>>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<M, N>>,
-) -> rt<T, M, N, L> {
-    rt::build(|tile| g.load(at(coordinate), tile))
+) -> rt<U, M, N, L> {
+    rt::build(|tile| g.load::<U>(at(coordinate), tile))
 }
 
 /// Loads a right operand from a [K, N] tensor.
@@ -57,11 +57,17 @@ pub fn load<T: AnyElement, const M: usize, const N: usize, L: Loaded<T>>(
 /// # Panics
 /// As [`load`].
 #[inline(never)]
-pub fn load_transform<T: MmaInput, const K: usize, const N: usize, L: Transformed>(
+pub fn load_transform<
+    T: AnyElement,
+    U: MmaOperand + LoadedFrom<T>,
+    const K: usize,
+    const N: usize,
+    L: Transformed,
+>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<K, N>>,
-) -> rt<T, K, N, L> {
-    rt::build(|tile| g.load(at(coordinate), tile))
+) -> rt<U, K, N, L> {
+    rt::build(|tile| g.load::<U>(at(coordinate), tile))
 }
 
 /// Loads the transpose of a part of an [N, K] tensor: a right operand (`VnniT`), or a `Row` tile, in which row `k` is
@@ -82,11 +88,17 @@ pub fn load_transform<T: MmaInput, const K: usize, const N: usize, L: Transforme
 /// # Panics
 /// As [`load`].
 #[inline(never)]
-pub fn load_transpose<T: AnyElement, const K: usize, const N: usize, L: TransposedLoad<T>>(
+pub fn load_transpose<
+    T: AnyElement,
+    U: LoadedFrom<T>,
+    const K: usize,
+    const N: usize,
+    L: TransposedLoad<U>,
+>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<N, K>>,
-) -> rt<T, K, N, L> {
-    rt::build(|tile| g.load_transposed(at(coordinate), tile))
+) -> rt<U, K, N, L> {
+    rt::build(|tile| g.load_transposed::<U>(at(coordinate), tile))
 }
 
 /// Asks for a tile to be brought near, ahead of its load. Changes no value.
@@ -98,7 +110,10 @@ pub fn load_transpose<T: AnyElement, const K: usize, const N: usize, L: Transpos
 /// let a = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
 /// prefetch_load::<rt<bf16, 8, 16>>(&a, [7, 7]); // outside: nothing to bring
 /// ```
-pub fn prefetch_load<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>) {
+pub fn prefetch_load<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>)
+where
+    R::Element: AnyElement,
+{
     g.prefetch(coordinate.origin(), R::ROWS, R::COLS);
 }
 
@@ -111,7 +126,10 @@ pub fn prefetch_load<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R:
 /// let a = gl::of(&data, 4, 16).expect("4 x 16 elements are there");
 /// prefetch_load_coop::<rt<bf16, 8, 16>>(&a, [0, 0], Peers::Row);
 /// ```
-pub fn prefetch_load_coop<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>, peers: Peers) {
+pub fn prefetch_load_coop<R: Tile>(g: &gl<R::Element>, coordinate: impl Coordinate<R::Extent>, peers: Peers)
+where
+    R::Element: AnyElement,
+{
     prefetch_load_coop_in::<R>(&Cx::SOLO, g, coordinate, peers);
 }
 
@@ -125,7 +143,9 @@ pub fn prefetch_load_coop_in<R: Tile>(
     g: &gl<R::Element>,
     coordinate: impl Coordinate<R::Extent>,
     _peers: Peers,
-) {
+) where
+    R::Element: AnyElement,
+{
     prefetch_load::<R>(g, coordinate);
 }
 

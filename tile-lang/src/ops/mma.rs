@@ -1,12 +1,12 @@
 //! Owns the matrix multiplies.
 //!
-//! *Guarantees*: every element is a chain of fused multiply-adds in f32, K upward, so the result does not
-//! depend on the CPU. *Not here*: the chain's SIMD bodies (`simd`).
+//! *Guarantees*: every element is a chain of fused multiply-adds in f32, K upward, or a sum in i32 that wraps, so the
+//! result does not depend on the CPU. *Not here*: the chain's SIMD bodies (`simd`).
 
-use crate::element::MmaInput;
+use crate::element::{MmaOperand, TileElement};
 use crate::role::{Accumulator, AccumulatorElement, LeftOperand, RightOperand, RightOperandT};
 use crate::simd;
-use crate::tile::{AccumulatorCols, AccumulatorRows, InnerDim, SameOperand, Tile};
+use crate::tile::{AccumulatorCols, AccumulatorRows, InnerDim, Multiplies, Tile};
 
 /// Accumulates `acc += a * b`; `b` comes from `load_transform`, that is from a [K, N] tensor.
 ///
@@ -29,7 +29,7 @@ where
     B::Role: RightOperand,
     C::Role: Accumulator,
     C::Element: AccumulatorElement,
-    A::Element: MmaInput + SameOperand<B::Element>,
+    A::Element: MmaOperand + Multiplies<B::Element, C::Element>,
     A::Cols: InnerDim<B::Rows>,
     A::Rows: AccumulatorRows<C::Rows>,
     B::Cols: AccumulatorCols<C::Cols>,
@@ -60,7 +60,7 @@ where
     B::Role: RightOperandT,
     C::Role: Accumulator,
     C::Element: AccumulatorElement,
-    A::Element: MmaInput + SameOperand<B::Element>,
+    A::Element: MmaOperand + Multiplies<B::Element, C::Element>,
     A::Cols: InnerDim<B::Rows>,
     A::Rows: AccumulatorRows<C::Rows>,
     B::Cols: AccumulatorCols<C::Cols>,
@@ -71,5 +71,10 @@ where
 /// Both multiplies are one on the host: a tile that was loaded transposed is K x N like the other.
 #[inline]
 fn accumulate<C: Tile, A: Tile, B: Tile>(acc: &mut C, a: &A, b: &B) {
-    simd::mma([C::ROWS, C::COLS, A::COLS], acc.values_mut(), a.values(), b.values());
+    let shape = [C::ROWS, C::COLS, A::COLS];
+    if <C::Element as TileElement>::DTYPE.is_integer() {
+        simd::integer::mma(shape, acc.values_mut(), a.values(), b.values());
+    } else {
+        simd::mma(shape, acc.values_mut(), a.values(), b.values());
+    }
 }

@@ -231,7 +231,7 @@ pub fn load_coop<T: AnyElement, const M: usize, const N: usize>(
     let (count, mine) = ((rows as usize * cols as usize).max(1), s.place.subgroup as usize);
     for row in M * mine / count..M * (mine + 1) / count {
         let origin = Origin { row: from.origin.row.saturating_add(row as u64), ..from.origin };
-        let line: rv<T, N, PerCol> = rv::build(|v| g.load(crate::global::At { origin, ..from }, v));
+        let line: rv<T, N, PerCol> = rv::build(|v| g.load::<T>(crate::global::At { origin, ..from }, v));
         s.touch(Access::Write, (row, 0), (1, N));
         s.row(row, 0, N).iter().zip(line.values()).for_each(|(cell, value)| cell.set(*value));
     }

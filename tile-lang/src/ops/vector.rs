@@ -35,7 +35,7 @@ pub fn load_vec<T: Arithmetic, const N: usize, E: Encoding>(
     g: &gl<T>,
     coordinate: impl Coordinate<Extent<1, N>>,
 ) -> rv<T, N, E> {
-    rv::build(|vector| g.load(at(coordinate), vector))
+    rv::build(|vector| g.load::<T>(at(coordinate), vector))
 }
 
 /// Reads the element at `[row, col]` or `[batch, depth, row, col]`, counted in elements: a value that all lanes share,

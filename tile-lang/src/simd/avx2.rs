@@ -32,6 +32,18 @@ pub(crate) static BODIES: Bodies = Bodies {
         store: portable::copy_f32,
         round: portable::copy_flat,
     },
+    i8: ElementBodies {
+        load: portable::load_i8,
+        load_transposed: portable::load_transposed_i8,
+        store: portable::store_i8,
+        round: portable::copy_flat,
+    },
+    u8: ElementBodies {
+        load: portable::load_u8,
+        load_transposed: portable::load_transposed_u8,
+        store: portable::store_u8,
+        round: portable::copy_flat,
+    },
     i32: ElementBodies {
         load: portable::load_i32,
         load_transposed: portable::load_transposed_i32,

@@ -19,6 +19,15 @@ pub fn f32_to_bf16(value: f32) -> u16 {
     (if bits & 0x7fff_ffff > 0x7f80_0000 { quiet } else { rounded }) as u16
 }
 
+/// Rounds to the f32 values of tf32, which have 10 fraction bits, to nearest even; NaN stays NaN, quiet.
+#[inline(always)]
+pub fn f32_to_tf32(value: f32) -> f32 {
+    let bits = value.to_bits();
+    let quiet = bits | 0x40_0000;
+    let rounded = bits.wrapping_add(0xfff + ((bits >> 13) & 1)) & !0x1fff;
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { quiet } else { rounded })
+}
+
 /// Widens f16 bits; exact, and a signaling NaN becomes quiet as in `VCVTPH2PS`.
 #[inline(always)]
 pub fn f16_to_f32(bits: u16) -> f32 {
@@ -71,6 +80,19 @@ mod tests {
                 assert_eq!(got.to_bits(), expected.to_bits(), "{bits:#06x}");
             }
         }
+    }
+
+    #[test]
+    fn tf32_has_ten_fraction_bits() {
+        let ulp = f32::EPSILON * 8192.0;
+        assert_eq!(f32_to_tf32(1.0 + ulp), 1.0 + ulp);
+        // Halfway between two values, the even one; a little above, the upper one.
+        assert_eq!(f32_to_tf32(1.0 + ulp / 2.0), 1.0);
+        assert_eq!(f32_to_tf32(1.0 + ulp * 1.5), 1.0 + 2.0 * ulp);
+        assert_eq!(f32_to_tf32(-1.0 - ulp / 2.0 - f32::EPSILON), -1.0 - ulp);
+        assert_eq!(f32_to_tf32(f32::MAX), f32::INFINITY);
+        assert_eq!(f32_to_tf32(f32::NEG_INFINITY), f32::NEG_INFINITY);
+        assert!(f32_to_tf32(f32::from_bits(0x7f80_0001)).is_nan());
     }
 
     #[test]

@@ -89,9 +89,22 @@ fn reduce_core(how: Reduction, along: Along, cols: usize, src: &[f32], dst: Out<
 #[inline(always)]
 fn convert_core(from: DType, to: DType, src: &[f32], dst: Out<'_>) {
     match (from.is_integer(), to.is_integer()) {
-        (true, true) | (false, false) => each(src, dst, |x| x),
+        (false, false) => each(src, dst, |x| x),
+        (true, true) => each(src, dst, |x| word(meaning::saturate(to, int(x)))),
         (true, false) => each(src, dst, |x| int(x) as f32),
-        (false, true) => each(src, dst, |x| word(meaning::from_f32(x))),
+        (false, true) => each(src, dst, |x| word(meaning::saturate(to, meaning::from_f32(x)))),
+    }
+}
+
+/// `c += a * b` over contiguous row-major matrices of shapes m x n, m x k and k x n.
+#[inline(always)]
+fn mma_core([n, k]: [usize; 2], c: &mut [f32], a: &[f32], b: &[f32]) {
+    for (sums, left) in c.chunks_exact_mut(n).zip(a.chunks_exact(k)) {
+        for (&left, right) in left.iter().zip(b.chunks_exact(n)) {
+            for (sum, &right) in sums.iter_mut().zip(right) {
+                *sum = word(int(*sum).wrapping_add(int(left).wrapping_mul(int(right))));
+            }
+        }
     }
 }
 
@@ -101,6 +114,7 @@ struct IntegerBodies {
     binary: unsafe fn(MapBinary, &[f32], Right<'_>, Out<'_>),
     reduce: unsafe fn(Reduction, Along, usize, &[f32], Out<'_>),
     convert: unsafe fn(DType, DType, &[f32], Out<'_>),
+    mma: unsafe fn([usize; 2], &mut [f32], &[f32], &[f32]),
 }
 
 macro_rules! levels {
@@ -135,6 +149,13 @@ macro_rules! levels {
             pub(super) unsafe fn convert(from: DType, to: DType, src: &[f32], dst: Out<'_>) {
                 convert_core(from, to, src, dst);
             }
+
+            /// # Safety
+            /// The CPU has the level's features.
+            $(#[$feature])?
+            pub(super) unsafe fn mma(shape: [usize; 2], c: &mut [f32], a: &[f32], b: &[f32]) {
+                mma_core(shape, c, a, b);
+            }
         }
 
         static $bodies: IntegerBodies = IntegerBodies {
@@ -142,6 +163,7 @@ macro_rules! levels {
             binary: $level::binary,
             reduce: $level::reduce,
             convert: $level::convert,
+            mma: $level::mma,
         };
     )+};
 }
@@ -212,6 +234,20 @@ pub(super) fn reduce(
     }
 }
 
+/// Accumulates `c += a * b` over contiguous row-major matrices of shapes m x n, m x k and k x n; sums wrap.
+///
+/// # Panics
+/// When a slice has not exactly its shape's length: an internal error, because tile types fix the lengths.
+#[inline(never)]
+pub(crate) fn mma([m, n, k]: [usize; 3], c: &mut [f32], a: &[f32], b: &[f32]) {
+    assert!(c.len() == m * n && a.len() == m * k && b.len() == k * n, "tile shapes fix the slice lengths");
+    if n == 0 || k == 0 {
+        return;
+    }
+    // SAFETY: `level()` only names levels this CPU has.
+    unsafe { (bodies(level()).mma)([n, k], c, a, b) }
+}
+
 #[inline(never)]
 fn convert(from: DType, to: DType, src: &[f32], dst: Out<'_>) {
     assert_eq!(src.len(), dst.len(), "conversions keep a tile's shape");
@@ -221,6 +257,19 @@ fn convert(from: DType, to: DType, src: &[f32], dst: Out<'_>) {
 }
 
 impl<'tile> Unfilled<'tile> {
+    /// Rounds the values to tf32.
+    ///
+    /// # Safety
+    /// Every value of the region must have been written.
+    #[inline(never)]
+    pub(crate) unsafe fn round_to_tf32(&mut self) {
+        for value in self.memory() {
+            // SAFETY: passed on from the caller.
+            let wide = unsafe { value.assume_init() };
+            value.write(super::convert::f32_to_tf32(wide));
+        }
+    }
+
     /// Writes the elements of `src`, a tile of the same shape, converted from one type to another, of which at least one is
     /// an integer.
     pub(crate) fn converted_integers(mut self, from: DType, to: DType, src: &[f32]) -> Filled<'tile> {

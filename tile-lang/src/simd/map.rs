@@ -141,7 +141,7 @@ pub(super) fn round(dtype: DType, values: &mut [MaybeUninit<f32>]) {
         DType::Bf16 => all.bf16.round,
         DType::F16 => all.f16.round,
         // Nothing to round.
-        DType::F32 | DType::I32 | DType::Bool => return,
+        DType::F32 | DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => return,
     };
     let at: *mut f32 = values.as_mut_ptr().cast();
     // SAFETY: callers have written all values. The 16-bit bodies read each value before they write it, through raw

@@ -30,6 +30,18 @@ pub(crate) static BODIES: Bodies = Bodies {
         store: copy_f32,
         round: copy_flat,
     },
+    i8: ElementBodies {
+        load: load_i8,
+        load_transposed: load_transposed_i8,
+        store: store_i8,
+        round: copy_flat,
+    },
+    u8: ElementBodies {
+        load: load_u8,
+        load_transposed: load_transposed_u8,
+        store: store_u8,
+        round: copy_flat,
+    },
     i32: ElementBodies {
         load: load_i32,
         load_transposed: load_transposed_i32,
@@ -92,6 +104,48 @@ pub(crate) unsafe fn load_transposed_f16(src: Src<f16>, rows: usize, cols: usize
 pub(crate) unsafe fn load_transposed_f32(src: Src<f32>, rows: usize, cols: usize, dst: Dst<f32>) {
     // SAFETY: passed on from the caller.
     unsafe { fill(cols, rows, dst, |r, c| *src.at(c, r)) }
+}
+
+/// # Safety
+/// The regions have the given shape, are live and apart.
+pub(crate) unsafe fn load_i8(src: Src<i8>, rows: usize, cols: usize, dst: Dst<f32>) {
+    // SAFETY: passed on from the caller.
+    unsafe { fill(rows, cols, dst, |r, c| f32::from_bits(i32::from(*src.at(r, c)) as u32)) }
+}
+
+/// # Safety
+/// `src` has `rows x cols` elements, `dst` has `cols x rows`; both are live and apart.
+pub(crate) unsafe fn load_transposed_i8(src: Src<i8>, rows: usize, cols: usize, dst: Dst<f32>) {
+    // SAFETY: passed on from the caller.
+    unsafe { fill(cols, rows, dst, |r, c| f32::from_bits(i32::from(*src.at(c, r)) as u32)) }
+}
+
+/// # Safety
+/// The regions have the given shape, are live and apart.
+pub(crate) unsafe fn store_i8(src: Src<f32>, rows: usize, cols: usize, dst: Dst<i8>) {
+    // SAFETY: passed on from the caller. A tile of bytes holds integers in their range, so no bit is lost.
+    unsafe { fill(rows, cols, dst, |r, c| (*src.at(r, c)).to_bits() as i8) }
+}
+
+/// # Safety
+/// The regions have the given shape, are live and apart.
+pub(crate) unsafe fn load_u8(src: Src<u8>, rows: usize, cols: usize, dst: Dst<f32>) {
+    // SAFETY: passed on from the caller.
+    unsafe { fill(rows, cols, dst, |r, c| f32::from_bits(i32::from(*src.at(r, c)) as u32)) }
+}
+
+/// # Safety
+/// `src` has `rows x cols` elements, `dst` has `cols x rows`; both are live and apart.
+pub(crate) unsafe fn load_transposed_u8(src: Src<u8>, rows: usize, cols: usize, dst: Dst<f32>) {
+    // SAFETY: passed on from the caller.
+    unsafe { fill(cols, rows, dst, |r, c| f32::from_bits(i32::from(*src.at(c, r)) as u32)) }
+}
+
+/// # Safety
+/// The regions have the given shape, are live and apart.
+pub(crate) unsafe fn store_u8(src: Src<f32>, rows: usize, cols: usize, dst: Dst<u8>) {
+    // SAFETY: passed on from the caller. A tile of bytes holds integers in their range, so no bit is lost.
+    unsafe { fill(rows, cols, dst, |r, c| (*src.at(r, c)).to_bits() as u8) }
 }
 
 /// # Safety

@@ -193,7 +193,13 @@ impl Lowering<'_> {
                 let chunk = chunks[layout.index(down, across)];
                 let value = match p.dtype {
                     DType::F32 => self.e.pure(Inst::Bitcast, Self::words_of(p.dtype), &[chunk]),
-                    DType::I32 | DType::Bf16 | DType::F16 | DType::Bool => chunk,
+                    DType::I8
+                    | DType::U8
+                    | DType::I32
+                    | DType::Bf16
+                    | DType::F16
+                    | DType::Tf32
+                    | DType::Bool => chunk,
                 };
                 let index = self.e.add_u32(base, across * p.stride() + down * PIECE);
                 let to = self.element_of(p, index);
@@ -324,8 +330,8 @@ impl Lowering<'_> {
             let before = i as u32 * LANES;
             let bits = match p.dtype {
                 DType::F32 => self.e.pure(Inst::Bitcast, U32, &[register]),
-                // The verifier keeps masks out of shared memory.
-                DType::I32 | DType::Bool => register,
+                // The verifier keeps masks, bytes and tf32 out of shared memory.
+                DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => register,
                 DType::Bf16 | DType::F16 => self.narrowed(p.dtype, LANE, register),
             };
             let index = self.e.add_u32(mine, before);
@@ -382,7 +388,7 @@ impl Lowering<'_> {
             let bits = self.e.value(Inst::Load, bits, operands);
             out.push(match p.dtype {
                 DType::F32 => self.e.pure(Inst::Bitcast, LANE, &[bits]),
-                DType::I32 | DType::Bool => bits,
+                DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => bits,
                 DType::Bf16 | DType::F16 => self.widened(p.dtype, LANE, bits),
             });
         }

@@ -1,5 +1,5 @@
-//! Owns loads and stores element by element, for what no block message can do: a last odd column, an output less
-//! than 64 bytes wide, a 16-bit tile at an odd element.
+//! Owns loads and stores element by element, for what no block message can do: last columns beside a multiple of 4
+//! bytes, an output less than 64 bytes wide, a tile of 8 or 16 bits at an element beside such a multiple.
 //!
 //! *Assumes*: the surface is live where these run. *Guarantees*: no byte outside the plane is touched.
 
@@ -13,11 +13,11 @@ use crate::abi::Surface;
 use crate::arith::{U32, U64};
 use crate::control::Lowering;
 use crate::coord::Position;
-use crate::lanes::{LANES, Layout};
+use crate::lanes::Layout;
 use crate::module::{Id, Ty};
 
 impl Lowering<'_> {
-    /// Loads a 16-bit tile element by element; elements outside the plane, which must not be empty, are 0.
+    /// Loads a tile of 8 or 16 bits element by element; elements outside the plane, which must not be empty, are 0.
     pub(crate) fn gather(
         &mut self,
         tile: TileType,
@@ -31,21 +31,30 @@ impl Lowering<'_> {
         let mut out = vec![0; layout.count()];
         for across in 0..layout.across() {
             for down in 0..layout.down() {
-                let (y, x) = (layout.chunk_rows() * down, LANES * across);
+                let (y, x) = (layout.chunk_rows() * down, layout.chunk_cols() * across);
+                let per = 4 / surface.esz;
                 let parts: Vec<Id> = (0..8)
                     .map(|i| match form {
                         LoadForm::Plain => {
                             let r = row.at(&mut self.e, y + i);
-                            let c = col.plus(&mut self.e, lane).at(&mut self.e, x);
-                            self.element(surface, r, c)
+                            let first = self.e.mul_u32(lane, layout.per_lane());
+                            let parts: Vec<Id> = (0..layout.per_lane())
+                                .map(|sub| {
+                                    let c = col.plus(&mut self.e, first).at(&mut self.e, x + sub);
+                                    self.element(surface, r, c)
+                                })
+                                .collect();
+                            self.packed(surface, &parts)
                         }
                         LoadForm::Transform => {
                             let c = col.plus(&mut self.e, lane).at(&mut self.e, x);
-                            let [low, high] = [0, 1].map(|half| {
-                                let r = row.at(&mut self.e, y + 2 * i + half);
-                                self.element(surface, r, c)
-                            });
-                            self.pair(low, high)
+                            let parts: Vec<Id> = (0..per)
+                                .map(|part| {
+                                    let r = row.at(&mut self.e, y + per * i + part);
+                                    self.element(surface, r, c)
+                                })
+                                .collect();
+                            self.packed(surface, &parts)
                         }
                         LoadForm::Transpose if !tile.role.is_right_operand() => {
                             let r = row.plus(&mut self.e, lane).at(&mut self.e, x);
@@ -54,11 +63,13 @@ impl Lowering<'_> {
                         }
                         LoadForm::Transpose => {
                             let r = row.plus(&mut self.e, lane).at(&mut self.e, x);
-                            let [low, high] = [0, 1].map(|half| {
-                                let c = col.at(&mut self.e, y + 2 * i + half);
-                                self.element(surface, r, c)
-                            });
-                            self.pair(low, high)
+                            let parts: Vec<Id> = (0..per)
+                                .map(|part| {
+                                    let c = col.at(&mut self.e, y + per * i + part);
+                                    self.element(surface, r, c)
+                                })
+                                .collect();
+                            self.packed(surface, &parts)
                         }
                     })
                     .collect();
@@ -69,7 +80,7 @@ impl Lowering<'_> {
         out
     }
 
-    /// One 16-bit element, 0 outside the plane.
+    /// One element of 8 or 16 bits, 0 outside the plane.
     fn element(&mut self, surface: Surface, row: Id, col: Id) -> Id {
         let e = &mut self.e;
         let one = e.u32(1);
@@ -81,23 +92,36 @@ impl Lowering<'_> {
         let address = self.address(surface, row, col);
         let from = self.pointer_to(surface, address);
         let e = &mut self.e;
-        let ty = e.ty(Ty::Int(16));
+        let word = Ty::Int(8 * surface.esz);
+        let ty = e.ty(word);
         let operands = vec![
             Operand::IdRef(from),
             Operand::MemoryAccess(MemoryAccess::ALIGNED),
-            Operand::LiteralBit32(2),
+            Operand::LiteralBit32(surface.esz),
         ];
         let value = e.value(Inst::Load, ty, operands);
-        let zero = e.int(Ty::Int(16), 0);
-        e.select(Ty::Int(16), inside, value, zero)
+        let zero = e.int(word, 0);
+        e.select(word, inside, value, zero)
     }
 
-    fn pair(&mut self, low: Id, high: Id) -> Id {
+    /// Elements side by side in one word, the first in its lowest bits.
+    fn packed(&mut self, surface: Surface, parts: &[Id]) -> Id {
+        if let [single] = parts {
+            return *single;
+        }
         let e = &mut self.e;
-        let (low, high) = (e.resize(U32, low), e.resize(U32, high));
-        let by = e.u32(16);
-        let high = e.pure(Inst::ShiftLeftLogical, U32, &[high, by]);
-        e.pure(Inst::BitwiseOr, U32, &[low, high])
+        let ty = Ty::Int(8 * surface.esz * parts.len() as u32);
+        let mut out = None;
+        for (i, &part) in (0..).zip(parts) {
+            let mut word = e.resize(ty, part);
+            if let Some(before) = out {
+                let by = e.int(ty, u64::from(8 * surface.esz * i));
+                word = e.pure(Inst::ShiftLeftLogical, ty, &[word, by]);
+                word = e.pure(Inst::BitwiseOr, ty, &[before, word]);
+            }
+            out = Some(word);
+        }
+        out.unwrap_or_else(|| e.int(ty, 0))
     }
 
     /// The address of an element.
@@ -122,14 +146,39 @@ impl Lowering<'_> {
         e.pure_with(Inst::ConvertUToPtr, pointer, &[address], &[])
     }
 
-    /// Every lane with `mine` stores its column of chunks that lie below each other.
-    pub(crate) fn scatter(
+    /// Every lane stores those of its columns of chunks that lie below each other which are inside the plane, if `only`
+    /// holds. The chunks begin at `offset` in the tile.
+    pub(crate) fn scatter_columns(
+        &mut self,
+        chunks: &[Id],
+        tile: TileType,
+        surface: Surface,
+        (row, col): (Position, Position),
+        offset: Id,
+        only: Option<Id>,
+    ) -> Result<(), LowerError> {
+        let per = Layout::of(tile).per_lane();
+        for sub in 0..per {
+            let column = self.lane_column(col, offset, per);
+            let column = self.e.add_u32(column, sub);
+            let mut mine = self.e.compare(Inst::ULessThan, column, surface.cols);
+            if let Some(only) = only {
+                mine = self.e.both_true(mine, only);
+            }
+            self.scatter(chunks, tile, surface, row, (column, sub), mine)?;
+        }
+        Ok(())
+    }
+
+    /// Every lane with `mine` stores one column of chunks that lie below each other: the one of number `sub` that its
+    /// components hold.
+    fn scatter(
         &mut self,
         chunks: &[Id],
         tile: TileType,
         surface: Surface,
         row: Position,
-        column: Id,
+        (column, sub): (Id, u32),
         mine: Id,
     ) -> Result<(), LowerError> {
         let rows = Layout::of(tile).chunk_rows();
@@ -148,7 +197,7 @@ impl Lowering<'_> {
                             exists,
                             &[],
                             |s| {
-                                s.store_component(chunk, component, tile, surface, address);
+                                s.store_component(chunk, (component, sub), tile, surface, address);
                                 Ok(Some(vec![]))
                             },
                             |_| Ok(Some(vec![])),
@@ -166,7 +215,7 @@ impl Lowering<'_> {
     pub(crate) fn store_component(
         &mut self,
         chunk: Id,
-        component: u32,
+        (component, sub): (u32, u32),
         tile: TileType,
         surface: Surface,
         address: Id,
@@ -178,8 +227,15 @@ impl Lowering<'_> {
             let value = e.pure_with(Inst::CompositeExtract, float, &[chunk], &[component]);
             e.pure(Inst::Bitcast, U32, &[value])
         } else {
-            let bits = e.ty(Ty::Int(8 * surface.esz));
-            e.pure_with(Inst::CompositeExtract, bits, &[chunk], &[component])
+            let per = Layout::of(tile).per_lane();
+            let held = Ty::Int(8 * surface.esz * per);
+            let bits = e.ty(held);
+            let mut word = e.pure_with(Inst::CompositeExtract, bits, &[chunk], &[component]);
+            if sub > 0 {
+                let by = e.int(held, u64::from(8 * surface.esz * sub));
+                word = e.pure(Inst::ShiftRightLogical, held, &[word, by]);
+            }
+            if per > 1 { e.resize(Ty::Int(8 * surface.esz), word) } else { word }
         };
         let access = [Operand::MemoryAccess(MemoryAccess::ALIGNED), Operand::LiteralBit32(surface.esz)];
         let operands = [to, value].into_iter().map(Operand::IdRef).chain(access).collect();

@@ -422,8 +422,9 @@ impl Lowering<'_> {
     pub(crate) fn widened(&mut self, from: DType, shape: Ty, bits: Id) -> Id {
         let e = &mut self.e;
         match from {
-            // Masks have no numbers; no arithmetic takes them.
-            DType::F32 | DType::I32 | DType::Bool => bits,
+            // Masks have no numbers, bytes are unpacked chunk by chunk (`bytes`), and nothing but a matrix instruction reads
+            // tf32.
+            DType::F32 | DType::I32 | DType::I8 | DType::U8 | DType::Tf32 | DType::Bool => bits,
             DType::Bf16 => {
                 e.need(Capability::BFloat16ConversionINTEL);
                 let ty = e.ty(shape);
@@ -466,7 +467,7 @@ impl Lowering<'_> {
     pub(crate) fn narrowed(&mut self, to: DType, shape: Ty, value: Id) -> Id {
         let e = &mut self.e;
         match to {
-            DType::F32 | DType::I32 | DType::Bool => value,
+            DType::F32 | DType::I32 | DType::I8 | DType::U8 | DType::Tf32 | DType::Bool => value,
             DType::Bf16 => {
                 e.need(Capability::BFloat16ConversionINTEL);
                 let ty = e.ty(words(shape));

@@ -8,14 +8,14 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op as Inst, StorageClass};
 use tile_ir::ir::{Access, Coord, LoadForm, Op, ParamId, Peers, Place, Unit, ValueId};
 use tile_ir::legal;
-use tile_ir::types::TileType;
+use tile_ir::types::{DType, TileType};
 
 use crate::LowerError;
 use crate::abi::Surface;
 use crate::arith::U32;
 use crate::control::{Edge, Lowering, Value};
 use crate::coord::Position;
-use crate::lanes::{self, LANES, Layout, Message, footprint};
+use crate::lanes::{self, Layout, Message, footprint};
 use crate::module::{Id, Ty};
 
 /// A masked load of a right operand that is emitted chunk by chunk where the matrix instructions read it. All of it at once
@@ -70,13 +70,13 @@ impl<'a> Lowering<'a> {
         (row, col): (Position, Position),
     ) -> Result<Vec<Id>, LowerError> {
         if self.may_be_odd(at, surface) {
-            // Columns of 16-bit blocks must be even (SPV_INTEL_2d_block_io, restrictions).
+            // Blocks begin at a multiple of 4 bytes (SPV_INTEL_2d_block_io, restrictions).
             let column = col.at(&mut self.e, 0);
-            let odd = self.is_odd(column);
+            let odd = self.is_odd(column, surface);
             let zero = self.e.u32(0);
             let filled = self.e.compare(Inst::UGreaterThan, surface.cols, zero);
             let apart = self.e.both_true(odd, filled);
-            let even = self.e.and_u32(column, !1);
+            let even = self.e.and_u32(column, !(4 / surface.esz - 1));
             let layout = Layout::of(tile);
             let types = vec![layout.chunk(); layout.count()];
             self.branch(
@@ -135,19 +135,20 @@ impl<'a> Lowering<'a> {
         self.e.both_true(untrusted, crosses)
     }
 
-    /// True when a column could be an odd number of 16-bit elements, which block messages do not take.
+    /// True when a column could lie beside a multiple of 4 bytes, which block messages do not take.
     pub(crate) fn may_be_odd(&self, at: &Coord, surface: Surface) -> bool {
-        surface.esz < 4 && at.unit == Unit::Elements && self.facts.twos(at.col) == 0
+        let needed = (4 / surface.esz).trailing_zeros();
+        at.unit == Unit::Elements && self.facts.twos(at.col) < needed
     }
 
-    pub(crate) fn is_odd(&mut self, column: Id) -> Id {
-        let bit = self.e.and_u32(column, 1);
+    pub(crate) fn is_odd(&mut self, column: Id, surface: Surface) -> Id {
+        let bit = self.e.and_u32(column, 4 / surface.esz - 1);
         let zero = self.e.u32(0);
         self.e.compare(Inst::INotEqual, bit, zero)
     }
 
-    /// The column of the first block in elements of the message: pairs of elements for a transposing load of 16-bit ones.
-    /// `col` must be even for them.
+    /// The column of the first block in elements of the message: words of 32 bits for a transposing load.
+    /// `col` must be a multiple of 4 bytes.
     fn load_x(
         &mut self,
         at: &Coord,
@@ -156,20 +157,21 @@ impl<'a> Lowering<'a> {
         surface: Surface,
         col: Position,
     ) -> Result<Position, LowerError> {
+        let per = 4 / surface.esz;
         Ok(match (form, at.unit) {
             (LoadForm::Plain | LoadForm::Transform, _) => col.plus(&mut self.e, surface.x0),
             (LoadForm::Transpose, _) if surface.esz == 4 => col.plus(&mut self.e, surface.x0),
-            // x0 is even, since the launch contract aligns it to 4 bytes.
+            // The launch contract aligns x0 to 4 bytes.
             (LoadForm::Transpose, Unit::Elements) => {
                 let column = col.plus(&mut self.e, surface.x0).at(&mut self.e, 0);
-                Position::at_id(self.e.shr_u32(column, 1))
+                Position::at_id(self.e.shr_u32(column, per.trailing_zeros()))
             }
-            // Tiles are a multiple of 8 wide. An induction variable of its own in pairs: Intel's compiler adds to the
+            // Tiles are whole words wide. An induction variable of its own in words: Intel's compiler adds to the
             // payload, where a shift costs a copy more (measured on pvc with 8 transposing loads: 53 -> 65).
             (LoadForm::Transpose, Unit::Tiles) => {
-                let half = self.exact(at.col, tile.rows / 2)?;
-                let x0 = self.e.shr_u32(surface.x0, 1);
-                half.plus(&mut self.e, x0)
+                let words = self.exact(at.col, tile.rows / per)?;
+                let x0 = self.e.shr_u32(surface.x0, per.trailing_zeros());
+                words.plus(&mut self.e, x0)
             }
         })
     }
@@ -186,6 +188,9 @@ impl<'a> Lowering<'a> {
         let layout = Layout::of(tile);
         let (inst, capability) = match form {
             LoadForm::Plain => (Inst::Subgroup2DBlockLoadINTEL, Capability::Subgroup2DBlockIOINTEL),
+            LoadForm::Transform if tile.dtype == DType::Tf32 => {
+                (Inst::Subgroup2DBlockLoadINTEL, Capability::Subgroup2DBlockIOINTEL)
+            }
             LoadForm::Transform => {
                 (Inst::Subgroup2DBlockLoadTransformINTEL, Capability::Subgroup2DBlockTransformINTEL)
             }
@@ -302,7 +307,7 @@ impl<'a> Lowering<'a> {
         }
         if self.may_be_odd(at, surface) {
             let column = x.at(&mut self.e, 0);
-            x = Position::at_id(self.e.and_u32(column, !1));
+            x = Position::at_id(self.e.and_u32(column, !(4 / surface.esz - 1)));
         }
         self.e.need(Capability::Subgroup2DBlockIOINTEL);
         for m in lanes::prefetches(surface.esz, area.0, area.1)? {
@@ -339,7 +344,7 @@ impl<'a> Lowering<'a> {
             return self.even_store(chunks, tile, surface, row, col);
         }
         let column = col.at(&mut self.e, 0);
-        let odd = self.is_odd(column);
+        let odd = self.is_odd(column, surface);
         self.branch(
             odd,
             &[],
@@ -385,10 +390,10 @@ impl<'a> Lowering<'a> {
             for down in 0..layout.down() {
                 let m = Message {
                     elem_bytes: surface.esz,
-                    width: LANES,
+                    width: layout.chunk_cols(),
                     height: layout.chunk_rows(),
                     count: 1,
-                    x: LANES * across,
+                    x: layout.chunk_cols() * across,
                     y: layout.chunk_rows() * down,
                     chunks: vec![],
                 };

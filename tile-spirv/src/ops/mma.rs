@@ -55,7 +55,7 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let (result, tile) = self.tile_result(op)?;
         let (left, right) = (self.tile_type(a)?, self.tile_type(b)?);
-        let row = legal::mma(left.dtype, tile.dtype)
+        let row = legal::mma(left.dtype, right.dtype, tile.dtype)
             .ok_or(LowerError::Malformed("no matrix instruction for the operands"))?;
         self.e.need(Capability::SubgroupMatrixMultiplyAccumulateINTEL);
         let mut chunks = self.tile(acc)?;
@@ -67,15 +67,18 @@ impl Lowering<'_> {
         let k = self.e.u32(row.k);
         let flags = MatrixMultiplyAccumulateOperands::from_bits_truncate(row.flags);
         for step in 0..of_b.down() {
+            let x: Vec<Id> =
+                (0..of_acc.down()).map(|down| self.operand(of_a, left, x[of_a.index(down, step)])).collect();
             for across in 0..of_acc.across() {
-                let right = match &late {
+                let y = match &late {
                     Some(late) => self.late_chunk(late, step, across)?,
                     None => y[of_b.index(step, across)],
                 };
+                let y = self.operand(of_b, right, y);
                 for down in 0..of_acc.down() {
                     let at = of_acc.index(down, across);
                     let mut operands: Vec<Operand> =
-                        [k, x[of_a.index(down, step)], right, chunks[at]].map(Operand::IdRef).to_vec();
+                        [k, x[down as usize], y, chunks[at]].map(Operand::IdRef).to_vec();
                     operands.push(Operand::MatrixMultiplyAccumulateOperands(flags));
                     chunks[at] = self.e.value(Inst::SubgroupMatrixMultiplyAccumulateINTEL, ty, operands);
                 }
@@ -83,6 +86,18 @@ impl Lowering<'_> {
         }
         self.set(result, Value::Tile(chunks));
         Ok(())
+    }
+
+    /// A chunk as a matrix instruction takes it. Elements of tf32 are still those of the f32 tensor and are rounded to
+    /// nearest even here: the extension leaves open what the instruction makes of the bits that tf32 has not. Rounding them
+    /// where they are loaded kept both forms alive and spilled (1,024 bytes on pvc for 32x64x16).
+    fn operand(&mut self, layout: Layout, tile: TileType, chunk: Id) -> Id {
+        if tile.dtype != DType::Tf32 {
+            return chunk;
+        }
+        self.e.need(Capability::TensorFloat32RoundingINTEL);
+        let ty = self.e.ty(layout.chunk());
+        self.e.value(Inst::RoundFToTF32INTEL, ty, vec![Operand::IdRef(chunk)])
     }
 
     /// `.to::<T>()`: chunk by chunk, since `Acc` and `Row` tiles put the same element in the same lane.
@@ -94,19 +109,27 @@ impl Lowering<'_> {
         let (result, to) = self.tile_result(op)?;
         let from = self.tile_type(tile)?;
         let chunks = self.tile(tile)?;
-        let chunks = chunks.into_iter().map(|c| self.convert_chunk(c, from.dtype, to.dtype)).collect();
+        if from.dtype == to.dtype {
+            self.set(result, Value::Tile(chunks));
+            return Ok(());
+        }
+        let wide = match from.dtype {
+            DType::I8 | DType::U8 => self.unpacked_bytes(&chunks, from),
+            DType::Bf16 | DType::F16 | DType::F32 | DType::I32 | DType::Tf32 | DType::Bool => {
+                chunks.into_iter().map(|chunk| self.widened(from.dtype, CHUNK, chunk)).collect()
+            }
+        };
+        // Every 16-bit value is an f32, so going through it rounds once.
+        let wide: Vec<Id> =
+            wide.into_iter().map(|chunk| self.across(CHUNK, from.dtype, to.dtype, chunk)).collect();
+        let chunks = match to.dtype {
+            DType::I8 | DType::U8 => self.packed_bytes(&wide, to),
+            DType::Bf16 | DType::F16 | DType::F32 | DType::I32 | DType::Tf32 | DType::Bool => {
+                wide.into_iter().map(|chunk| self.narrowed(to.dtype, CHUNK, chunk)).collect()
+            }
+        };
         self.set(result, Value::Tile(chunks));
         Ok(())
-    }
-
-    fn convert_chunk(&mut self, chunk: Id, from: DType, to: DType) -> Id {
-        if from == to {
-            return chunk;
-        }
-        // Every 16-bit value is an f32, so going through it rounds once.
-        let wide = self.widened(from, CHUNK, chunk);
-        let wide = self.across(CHUNK, from, to, wide);
-        self.narrowed(to, CHUNK, wide)
     }
 
     /// `.scale(s)`.

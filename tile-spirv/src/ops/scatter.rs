@@ -35,7 +35,7 @@ impl Lowering<'_> {
         if self.may_be_odd(at, surface) {
             // A run that begins at an odd 16-bit element is not aligned to 4 bytes.
             let column = col.at(&mut self.e, 0);
-            let odd = self.is_odd(column);
+            let odd = self.is_odd(column, surface);
             by_element = self.e.pure(Inst::LogicalOr, Ty::Bool, &[crosses, odd]);
         }
         let none = || Ok(Some(vec![]));
@@ -122,7 +122,7 @@ impl Lowering<'_> {
                 |s| {
                     let offset = s.e.u64(u64::from(i * surface.esz));
                     let address = s.e.add(U64, address, offset);
-                    s.store_component(chunk, i, tile, surface, address);
+                    s.store_component(chunk, (i, 0), tile, surface, address);
                     Ok(Some(vec![]))
                 },
                 |_| Ok(Some(vec![])),
@@ -169,7 +169,7 @@ impl Lowering<'_> {
         let below = self.e.compare(Inst::UGreaterThan, end, surface.rows);
         for across in 0..layout.across() {
             let offset = self.e.u32(LANES * across);
-            let column = self.lane_column(col, offset);
+            let column = self.lane_column(col, offset, 1);
             let mine = self.e.compare(Inst::ULessThan, column, surface.cols);
             let chunks: Vec<Id> = (0..layout.down()).map(|down| chunks[layout.index(down, across)]).collect();
             self.branch(
@@ -249,7 +249,7 @@ impl Lowering<'_> {
         for (i, register) in registers.into_iter().enumerate() {
             let first = LANES * i as u32;
             let offset = self.e.u32(first);
-            let column = self.lane_column(col, offset);
+            let column = self.lane_column(col, offset, 1);
             let inside = self.e.compare(Inst::ULessThan, column, surface.cols);
             let mut mine = self.e.both_true(inside, has_row);
             if vector.len - first < LANES {

@@ -1,8 +1,9 @@
 //! Owns stores of a tile that crosses the last column of an output the hardware does not cut by itself.
 //!
-//! Two kinds of output get here (`edge`). A *wide* one has an odd number of 16-bit columns: block stores with the
-//! width rounded down write all but the last column, and the lanes of the chunks that hold it store theirs. A *narrow* one is less than 64 bytes
-//! wide, so no block message may touch it: its at most 31 columns lie in the first two chunks of a row.
+//! Two kinds of output get here (`edge`). The rows of a *wide* one are no multiple of 4 bytes: block stores with the
+//! width rounded down write all but the last columns, and the lanes of the chunks that hold them store theirs. A
+//! *narrow* one is less than 64 bytes wide, so no block message may touch it: its at most 31 columns of 16 bits, or 63
+//! of 8, lie in the first two chunks of a row.
 //!
 //! *Guarantees*: nothing outside the plane is written; an output that is not live gets nothing.
 
@@ -14,7 +15,7 @@ use crate::abi::Surface;
 use crate::arith::U32;
 use crate::control::Lowering;
 use crate::coord::Position;
-use crate::lanes::{LANES, Layout};
+use crate::lanes::Layout;
 use crate::module::Id;
 
 impl Lowering<'_> {
@@ -44,17 +45,12 @@ impl Lowering<'_> {
             )?;
             (first, at) = self.last_column(chunks, layout, surface, col);
         }
-        let lane_column = self.lane_column(col, at);
-        let mine = self.e.compare(Inst::ULessThan, lane_column, surface.cols);
-        self.scatter(&first, tile, surface, row, lane_column, mine)?;
+        self.scatter_columns(&first, tile, surface, (row, col), at, None)?;
         if odd && layout.across() > 1 {
             let narrow = self.e.not(wide);
             let second = column(1);
-            let offset = self.e.u32(LANES);
-            let lane_column = self.lane_column(col, offset);
-            let inside = self.e.compare(Inst::ULessThan, lane_column, surface.cols);
-            let mine = self.e.both_true(inside, narrow);
-            self.scatter(&second, tile, surface, row, lane_column, mine)?;
+            let offset = self.e.u32(layout.chunk_cols());
+            self.scatter_columns(&second, tile, surface, (row, col), offset, Some(narrow))?;
         }
         Ok(())
     }
@@ -71,10 +67,8 @@ impl Lowering<'_> {
         let layout = Layout::of(tile);
         for across in 0..layout.across() {
             let column: Vec<Id> = (0..layout.down()).map(|down| chunks[layout.index(down, across)]).collect();
-            let offset = self.e.u32(LANES * across);
-            let lane_column = self.lane_column(col, offset);
-            let mine = self.e.compare(Inst::ULessThan, lane_column, surface.cols);
-            self.scatter(&column, tile, surface, row, lane_column, mine)?;
+            let offset = self.e.u32(layout.chunk_cols() * across);
+            self.scatter_columns(&column, tile, surface, (row, col), offset, None)?;
         }
         Ok(())
     }
@@ -90,7 +84,7 @@ impl Lowering<'_> {
         let e = &mut self.e;
         let first = col.at(e, 1);
         let distance = e.sub(U32, surface.cols, first);
-        let size = e.u32(LANES);
+        let size = e.u32(layout.chunk_cols());
         let across = e.div(U32, distance, size);
         let zero = e.u32(0);
         // A tile that begins beyond the last column has none of it; the distance would wrap around to it.
@@ -110,9 +104,10 @@ impl Lowering<'_> {
         (picked, e.mul(U32, across, size))
     }
 
-    /// The column that this lane holds of the chunks at an offset.
-    pub(crate) fn lane_column(&mut self, col: Position, offset: Id) -> Id {
+    /// The first column that this lane holds of the chunks at an offset, where a lane holds `per` of them.
+    pub(crate) fn lane_column(&mut self, col: Position, offset: Id, per: u32) -> Id {
         let lane = self.lane();
+        let lane = self.e.mul_u32(lane, per);
         let first = col.plus(&mut self.e, offset).at(&mut self.e, 0);
         self.e.add(U32, first, lane)
     }

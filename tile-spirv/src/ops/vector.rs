@@ -162,7 +162,9 @@ impl Lowering<'_> {
             DType::F32 => self.e.pure(Inst::Bitcast, LANE, &[bits]),
             // No tensor holds masks.
             DType::I32 | DType::Bool => bits,
-            DType::Bf16 | DType::F16 => self.widened(dtype, LANE, bits),
+            DType::I8 => self.e.pure(Inst::SConvert, U32, &[bits]),
+            DType::U8 => self.e.resize(U32, bits),
+            DType::Bf16 | DType::F16 | DType::Tf32 => self.widened(dtype, LANE, bits),
         }
     }
 }

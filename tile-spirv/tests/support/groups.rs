@@ -29,7 +29,7 @@ pub fn group_samples(out: &mut Vec<Sample>) {
     let mut add = |op: &'static str, variant: String, kernel| {
         out.push(Sample { op, variant, shown: Shown::Body, kernel });
     };
-    for &dtype in DType::ALL {
+    for &dtype in DType::COMPUTING {
         let moved = tile(dtype, 16, 32, Role::Row);
         let block = SharedType::Tile { dtype, rows: 64, cols: 64 };
         for (name, form) in [("load_shared", LoadForm::Plain), ("load_transpose_shared", LoadForm::Transpose)]

@@ -249,13 +249,13 @@ impl Gemm {
         );
         let mut b = Build::new("gemm", &instance, self.subgroups);
         let c = b.global("c", self.output, Access::Out);
-        let a = b.global("a", self.input, Access::In);
-        let w = b.global("b", self.input, Access::In);
+        let a = b.global("a", self.input.in_memory(), Access::In);
+        let w = b.global("b", self.input.in_memory(), Access::In);
         let ahead = b.scalar("ahead", ScalarType::U32);
         let width = b.u32(8);
         let at = b.own_tile(c, (bm, bn), Order::Snake(width));
         b.return_outside(c, (bm, bn), at);
-        let acc_type = tile(DType::F32, bm, bn, Role::Acc);
+        let acc_type = tile(self.input.wide(), bm, bn, Role::Acc);
         let zero = b.one(OpKind::Zeros, acc_type);
         let lo = b.u32(0);
         let hi = b.tiles(a, Dim::Cols, bk);

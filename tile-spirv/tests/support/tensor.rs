@@ -44,7 +44,10 @@ pub fn to_bits(dtype: DType, v: f32) -> u32 {
         DType::Bf16 => bf16::from_f32(v).to_bits().into(),
         DType::F16 => f16::from_f32(v).to_bits().into(),
         DType::F32 | DType::Bool => v.to_bits(),
+        DType::I8 => u32::from(v as i8 as u8),
+        DType::U8 => u32::from(v as u8),
         DType::I32 => v as i32 as u32,
+        DType::Tf32 => unreachable!("no tensor is of tf32"),
     }
 }
 
@@ -55,6 +58,9 @@ pub fn from_bits(dtype: DType, v: u32) -> f32 {
         DType::F32 | DType::Bool => f32::from_bits(v),
         // Exact for the small integers that tests of several types use.
         DType::I32 => v as i32 as f32,
+        DType::I8 => f32::from(v as u8 as i8),
+        DType::U8 => f32::from(v as u8),
+        DType::Tf32 => unreachable!("no tensor is of tf32"),
     }
 }
 

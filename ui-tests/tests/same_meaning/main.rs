@@ -12,6 +12,7 @@ mod integers;
 mod layouts;
 mod loops;
 mod nested_functions;
+mod operands;
 mod products;
 mod scalars;
 mod scopes;
