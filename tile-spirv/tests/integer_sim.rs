@@ -242,7 +242,7 @@ fn conversions_round_to_nearest_even_and_saturate() {
         -70_000.0,
     ];
     let float = |r: u32, c: u32| {
-        if r % 2 == 0 { FLOATS[c as usize] } else { value(9, r, c) as f32 / 1.0e6 }
+        if r.is_multiple_of(2) { FLOATS[c as usize] } else { value(9, r, c) as f32 / 1.0e6 }
     };
     for &dtype in DType::FLOATS {
         let mut t = OneTile::new(INT, size);

@@ -108,13 +108,16 @@ fn mma_core([n, k]: [usize; 2], c: &mut [f32], a: &[f32], b: &[f32]) {
     }
 }
 
+/// A product of tiles: shape, accumulator, left and right operand.
+type Product = unsafe fn([usize; 2], &mut [f32], &[f32], &[f32]);
+
 /// The bodies of one level. They are unsafe because the CPU must have the level's features.
 struct IntegerBodies {
     unary: unsafe fn(MapUnary, &[f32], Out<'_>),
     binary: unsafe fn(MapBinary, &[f32], Right<'_>, Out<'_>),
     reduce: unsafe fn(Reduction, Along, usize, &[f32], Out<'_>),
     convert: unsafe fn(DType, DType, &[f32], Out<'_>),
-    mma: unsafe fn([usize; 2], &mut [f32], &[f32], &[f32]),
+    mma: Product,
 }
 
 macro_rules! levels {
