@@ -44,7 +44,8 @@ impl Infer<'_> {
             self.check_bound(&name.to_string(), dtype, Bound::Element, span)?;
         }
         let dtype = dtype.and_then(|d| self.binding.dtype(&d)).unwrap_or(DType::F32);
-        let scalar = dtype.scalar();
+        // No scalar stands beside a mask; the verifier says what a mask is for.
+        let scalar = if dtype == DType::Bool { F32 } else { dtype.scalar() };
         match (method, val) {
             (Method::MapUnary(op), Val::Scalar(value, F32)) => self.scalar_map(e, *op, value),
             (Method::MapUnary(op), val @ (Val::Tile(..) | Val::Vector(..))) => {

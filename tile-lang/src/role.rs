@@ -6,7 +6,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::element::{AnyElement, Element, MmaInput, MmaOperand, TileElement};
+use crate::element::{AnyElement, Element, MmaInput, MmaOperand, TileElement, tf32};
 
 mod sealed {
     pub trait Sealed {}
@@ -166,15 +166,17 @@ impl AtomicElement for i32 {
     const ADD: crate::global::AtomicAdd<i32> = crate::global::ADD_I32;
 }
 
-/// Element types a matrix multiply accumulates in.
+/// Element types in which a matrix multiply of left operands of `A` accumulates.
 #[diagnostic::on_unimplemented(
     message = "a matrix multiply accumulates in f32, or in i32 for i8 and u8, but this accumulator is a tile of `{Self}`",
     label = "the accumulator must be f32 or i32",
     note = "accumulate into `rt<f32, M, N, Acc>` (`rt<i32, M, N, Acc>`) and convert afterwards with `.to::<T>()`"
 )]
-pub trait AccumulatorElement: AnyElement {}
-impl AccumulatorElement for f32 {}
-impl AccumulatorElement for i32 {}
+pub trait AccumulatorElement<A>: AnyElement {}
+impl<A: MmaInput> AccumulatorElement<A> for f32 {}
+impl AccumulatorElement<tf32> for f32 {}
+impl AccumulatorElement<i8> for i32 {}
+impl AccumulatorElement<u8> for i32 {}
 
 /// Roles that `.to::<T>()` converts from and `.scale(f)` scales.
 #[diagnostic::on_unimplemented(

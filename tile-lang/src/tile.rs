@@ -153,21 +153,21 @@ impl<const N: usize> AccumulatorCols<Dim<N>> for Dim<N> {}
 #[diagnostic::do_not_recommend]
 impl<const N: usize> AccumulatorCols<Unknown> for Dim<N> {}
 
-/// A matrix instruction multiplies these operands, A's element type being `Self`, and accumulates in `C`.
+/// A matrix instruction multiplies these operands, A's element type being `Self`.
 #[diagnostic::on_unimplemented(
-    message = "no matrix instruction multiplies `{Self}` by `{B}` into `{C}`",
+    message = "no matrix instruction multiplies `{Self}` by `{B}`",
     label = "no instruction for these element types",
     note = "there are: bf16 by bf16, f16 by f16 and tf32 by tf32 into f32; i8 and u8, mixed at will, into i32"
 )]
-pub trait Multiplies<B, C>: TileElement {}
-impl<T: MmaInput> Multiplies<T, f32> for T {}
-impl Multiplies<tf32, f32> for tf32 {}
-impl Multiplies<i8, i32> for i8 {}
-impl Multiplies<u8, i32> for i8 {}
-impl Multiplies<i8, i32> for u8 {}
-impl Multiplies<u8, i32> for u8 {}
+pub trait Multiplies<B>: TileElement {}
+impl<T: MmaInput> Multiplies<T> for T {}
+impl Multiplies<tf32> for tf32 {}
+impl Multiplies<i8> for i8 {}
+impl Multiplies<u8> for i8 {}
+impl Multiplies<i8> for u8 {}
+impl Multiplies<u8> for u8 {}
 #[diagnostic::do_not_recommend]
-impl<T: TileElement> Multiplies<Unknown, Unknown> for T {}
+impl<T: TileElement> Multiplies<Unknown> for T {}
 
 /// A tile comes from a tensor of its element type `T`, or is of tf32 and comes from one of f32.
 #[diagnostic::on_unimplemented(
