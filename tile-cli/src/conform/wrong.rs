@@ -83,7 +83,10 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
         Family::Store => (
             Code::StoreShape,
             vec![
-                "let t: rt<A, M, N, Vnni> = load_transform(a, [0u32, 0u32]);".into(),
+                format!(
+                    "let t: rt<A, {}, Vnni> = load_transform(a, [0u32, 0u32]);",
+                    if name == "store" { "M, N" } else { "N, M" }
+                ),
                 format!("{name}(c, &t, own);"),
             ],
         ),

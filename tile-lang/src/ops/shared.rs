@@ -181,6 +181,16 @@ pub fn store_shared<
 
 /// Loads a vector from shared memory. The position counts vectors.
 ///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut s: sv<f32, 32> = shared();
+/// let v: rv<f32, 16, PerCol> = fill(2.5);
+/// store_vec_shared(&mut s, &v, 1);
+/// let back: rv<f32, 16, PerCol> = load_vec_shared(&s, 1);
+/// assert_eq!(back.get(15), 2.5);
+/// ```
+///
 /// # Panics
 /// When the vector is not inside the shared vector.
 #[inline(never)]
@@ -193,6 +203,16 @@ pub fn load_vec_shared<T: AnyElement, const SN: usize, const N: usize, E: Encodi
 }
 
 /// Stores a vector to shared memory. The position counts vectors.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let mut s: sv<f32, 32> = shared();
+/// let v: rv<f32, 16, PerCol> = fill(2.5);
+/// store_vec_shared(&mut s, &v, 1);
+/// let back: rv<f32, 16, PerCol> = load_vec_shared(&s, 1);
+/// assert_eq!(back.get(15), 2.5);
+/// ```
 ///
 /// # Panics
 /// When the vector is not inside the shared vector.
@@ -305,6 +325,13 @@ pub fn barrier_arrive_in(cx: &Context<'_>) {
 }
 
 /// Waits until every sub-group of the work-group has called [`barrier_arrive`]: the second half.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// barrier_arrive();
+/// barrier_wait(); // outside a launch there is one sub-group
+/// ```
 pub fn barrier_wait() {
     barrier_wait_in(&Context::SOLO);
 }
