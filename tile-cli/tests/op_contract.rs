@@ -121,7 +121,7 @@ fn typing_accepts_and_refuses_and_the_kernel_has_the_op() {
             problems.push(format!("`{name}` has no kernel in `conform::bodies`"));
         }
         let (body, code) = wrong::wrong(&op);
-        let case = launches::kernel(0, &body, body.types[0], [16, 32, 48], (1, 1));
+        let case = launches::kernel(0, &body, body.types[0], [16, 32, 48], (2, 1));
         match compile(&case) {
             Err(Verdict::Fails(f)) if f.kind == Kind::Rejected && f.detail.contains(&format!("[{code}]")) => {
             }

@@ -72,7 +72,17 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
         ),
         Family::Barrier => (Code::BarrierPairing, vec![format!("{name}();")]),
         Family::Transpose => (Code::TransposeShape, vec![packed.into(), "let u = t.transpose();".into()]),
-        Family::SubTile => (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<8, 16>(0, 0);".into()]),
+        Family::SubTile if name == "sub_tile" => {
+            (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<16, 16>(0, 0);".into()])
+        }
+        Family::SubTile => (
+            Code::SubTile,
+            vec![
+                "let mut t: rt<f32, M, N> = load(f, [0u32, 0u32]);".into(),
+                "let p: rt<f32, 8, 16> = zeros();".into(),
+                "t.set_sub_tile(&p, 64, 0);".into(),
+            ],
+        ),
         Family::AtomicAdd => (
             Code::AtomicType,
             vec![
