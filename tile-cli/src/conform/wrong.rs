@@ -73,7 +73,7 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
         Family::Barrier => (Code::BarrierPairing, vec![format!("{name}();")]),
         Family::Transpose => (Code::TransposeShape, vec![packed.into(), "let u = t.transpose();".into()]),
         Family::SubTile if name == "sub_tile" => {
-            (Code::SubTile, vec![packed.into(), "let u = t.sub_tile::<16, 16>(0, 0);".into()])
+            (Code::SubTile, vec![tile.into(), "let u = t.sub_tile::<8, 16>(64, 0);".into()])
         }
         Family::SubTile => (
             Code::SubTile,
