@@ -167,9 +167,12 @@ impl Infer<'_> {
         self.scalar(val, ty, e.span)
     }
 
-    /// The type of a scalar beside a tile or vector.
+    /// The type of a scalar beside a tile or vector. Beside a mask it does not matter: the verifier refuses the op.
     fn scalar_beside(&self, val: &Val) -> ScalarType {
-        self.type_of(val).and_then(|ty| ty.dtype()).map_or(F32, DType::scalar)
+        match self.type_of(val).and_then(|ty| ty.dtype()) {
+            None | Some(DType::Bool) => F32,
+            Some(dtype) => dtype.scalar(),
+        }
     }
 
     /// The right operand of an element-wise op: a tile or vector by reference, or a number.
