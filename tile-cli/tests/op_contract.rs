@@ -175,7 +175,7 @@ fn the_values_of_the_suite_hold_every_edge() {
                         v if v == f32::INFINITY => found.insert("inf"),
                         v if v == f32::NEG_INFINITY => found.insert("-inf"),
                         v if v == 0.0 && v.is_sign_negative() => found.insert("-0"),
-                        v if v == 0.0 => found.insert("0"),
+                        0.0 => found.insert("0"),
                         v if v.abs() < 1.2e-38 || v == 2.9802322e-7 => found.insert("subnormal"),
                         v if v.abs() > 2e38 || v == -65504.0 => found.insert("largest"),
                         _ => {

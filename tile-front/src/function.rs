@@ -358,6 +358,7 @@ fn module(
     // and the name beside the function, which is as visible as the function, stands for its module.
     quote! {
         #[doc(hidden)]
+        #[allow(clippy::crate_in_macro_def)]
         #[macro_export]
         macro_rules! #hidden {
             ($to:path, $($rest:tt)*) => { $to! { $($rest)* { #tokens } } };

@@ -124,7 +124,11 @@ fn conversions_to_integers_round_and_saturate() {
         ];
         let (rows, cols) = (13, 37);
         let at = |r: usize, c: usize| {
-            if c % 3 == 0 { EDGES[(r + c) % 12] } else { ((r * 53 + c * 29) % 997) as f32 / 7.0 - 60.0 }
+            if c.is_multiple_of(3) {
+                EDGES[(r + c) % 12]
+            } else {
+                ((r * 53 + c * 29) % 997) as f32 / 7.0 - 60.0
+            }
         };
         let x = tensor::<T>(rows, cols, at);
         let [got] = on_both((rows, cols), |_, _| -77, |device, [y]| to_integers::launch::<T>(device, y, &x));

@@ -104,8 +104,9 @@ fn functions_call_functions_of_other_modules_and_crates() {
                 |_, _| -77.0,
                 |device, [y]| everything::launch::<M>(device, y, &x, &row, n),
             );
-            let weight =
-                |s: f32, n: u32| if n % 2 == 0 { (s.exp2(), n / 2) } else { (1.0 / s.exp2(), 3 * n + 1) };
+            let weight = |s: f32, n: u32| {
+                if n.is_multiple_of(2) { (s.exp2(), n / 2) } else { (1.0 / s.exp2(), 3 * n + 1) }
+            };
             let walk = |a: &mut f32, mut n: u32, s: f32| {
                 let mut count = 0;
                 while n > 1 && count < 12 {
