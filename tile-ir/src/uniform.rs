@@ -7,7 +7,7 @@
 //! does. Loop-carried values are followed to a fixed point.
 //!
 //! *Guarantees*: what is not called varying is the same in every sub-group of a work-group that gets there, so
-//! [`check`] accepts no kernel in which some sub-groups wait at a barrier for others that never come.
+//! `check` accepts no kernel in which some sub-groups wait at a barrier for others that never come.
 //! *Not here*: races on shared memory (the host device finds them at run time).
 
 use crate::error::{Code, Diagnostic};

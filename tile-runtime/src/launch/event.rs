@@ -40,7 +40,7 @@ impl Event {
     /// Waits until the launch is done and says what it did.
     ///
     /// # Errors
-    /// [`LaunchError::Failed`] if the device failed; of several launches, the first failure.
+    /// `LaunchError::Failed` if the device failed; of several launches, the first failure.
     pub fn wait(self) -> Result<Report, LaunchError> {
         let mut failure = None;
         for state in self.earlier {
