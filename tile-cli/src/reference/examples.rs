@@ -109,11 +109,13 @@ fn shown<const M: usize, const N: usize, const WIDE: usize, const SUM: bool>(c: 
     store(c, &halved::<M, N>(&x, 1), at);
 }
 
-let a = Tensor::from_fn([1, 1, 8, 64], |_, _, _, _| 1.0f32)?;
-let mut c = Tensor::<f32>::zeros(8, 16)?;
-shown::launch::<8, 16, true>(&Device::host(), &mut c, &a, 9.0)?;
-assert_eq!(c.get(0, 0, 7, 15), Some(32.0));
-# Ok::<(), Box<dyn std::error::Error>>(())
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let a = Tensor::from_fn([1, 1, 8, 64], |_, _, _, _| 1.0f32)?;
+    let mut c = Tensor::<f32>::zeros(8, 16)?;
+    shown::launch::<8, 16, true>(&Device::host(), &mut c, &a, 9.0)?;
+    assert_eq!(c.get(0, 0, 7, 15), Some(32.0));
+    Ok(())
+}
 ```
 "#;
 
@@ -251,7 +253,7 @@ fn summed<const M: usize, const N: usize>(c: &mut gl<f32>, a: &gl<f32>) {
     store_vec_shared(&mut sums, &x.col_sum(), subgroup_id());
     barrier();
     let mut all: rv<f32, N, PerCol> = zeros();
-    for i in 0..4 {
+    for i in 0..4u32 {
         let part: rv<f32, N, PerCol> = load_vec_shared(&sums, i);
         all = all.add(&part);
     }
