@@ -97,7 +97,7 @@ fn shown<const M: usize, const N: usize, const WIDE: usize, const SUM: bool>(c: 
         return;
     }
     let mut x: rt<f32, M, N> = zeros();
-    let mut k = 0;
+    let mut k = 0u32;
     while k < a.col_tiles(WIDE) {
         let wide: rt<f32, M, WIDE> = load(a, [at.row(), k]);
         k += 1;
