@@ -19,8 +19,21 @@ fn random_kernels_do_what_their_ir_means() {
     // The run must have looked at something.
     assert_eq!(report.cases, 64);
     assert!(report.agree >= 56, "{}", report.text());
-    let [exact, close, unknown] = report.elements;
-    assert!(exact > 30_000 && close > 10_000 && unknown * 5 < exact + close, "{}", report.text());
+    let [exact, close, _] = report.elements;
+    assert!(exact > 30_000 && close > 10_000, "{}", report.text());
+    // A kernel may divide 0 by what may be 0: then nothing of it is certain. In all others nearly everything is.
+    let (mut blind, mut certain, mut uncertain) = (0, 0, 0);
+    for seed in 1_000_000..1_000_064 {
+        match judge(&case(seed), None) {
+            Verdict::Agrees { exact: 0, close: 0, .. } => blind += 1,
+            Verdict::Agrees { exact, close, unknown } => {
+                certain += exact + close;
+                uncertain += unknown;
+            }
+            Verdict::Budget | Verdict::Skipped(_) | Verdict::Fails(_) => {}
+        }
+    }
+    assert!(blind <= 2 && uncertain * 100 < certain, "{blind} blind; {uncertain} beside {certain} certain");
 }
 
 #[test]
@@ -33,7 +46,7 @@ fn every_planted_mistake_is_found_and_made_small() {
             Plant::Difference | Plant::Padding | Plant::LastColumn | Plant::LastProduct => 0,
         };
         let report =
-            run(&Request { cases: 500, seed, most: 1, attempts: 400, plant: Some(plant), real_every: None });
+            run(&Request { cases: 500, seed, most: 1, attempts: 160, plant: Some(plant), real_every: None });
         let Some((small, finding)) = report.findings.first() else {
             panic!("{plant:?} was not found in {} cases", report.cases)
         };

@@ -1,4 +1,5 @@
-//! Owns one question: which variables of an outer scope do these blocks assign?
+//! Owns what an expression or a block does beside giving a value: which variables of an outer scope it assigns,
+//! and whether it does anything but compute.
 //!
 //! *Guarantees*: a variable that a block declares itself does not count while it shadows. The answer decides
 //! which values a loop or branch carries.
@@ -14,6 +15,40 @@ pub fn assigned(blocks: &[&Block]) -> BTreeSet<String> {
         walk.block(block);
     }
     walk.out
+}
+
+/// The names of variables of an outer scope that an expression assigns.
+pub fn assigned_in(e: &Expr) -> BTreeSet<String> {
+    let mut walk = Walk { declared: vec![], out: BTreeSet::new() };
+    walk.expr(e);
+    walk.out
+}
+
+impl Expr {
+    /// True if nothing but a value comes of the expression, as far as its form tells.
+    pub fn only_computes(&self) -> bool {
+        match &self.kind {
+            ExprKind::Int(..)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Name(_)
+            | ExprKind::Flag(_)
+            | ExprKind::SizeCompare(..)
+            | ExprKind::SizeCast(..) => true,
+            ExprKind::Unary(_, a) | ExprKind::Cast(a, ..) | ExprKind::Paren(a) => a.only_computes(),
+            ExprKind::Binary(_, a, b) | ExprKind::Logic(_, a, b) | ExprKind::Compare(_, a, b) => {
+                a.only_computes() && b.only_computes()
+            }
+            ExprKind::Method {
+                receiver, method: Method::Part | Method::Tiles(..) | Method::Outside, ..
+            } => receiver.only_computes(),
+            ExprKind::Method { .. }
+            | ExprKind::Tuple(_)
+            | ExprKind::Block(_)
+            | ExprKind::If { .. }
+            | ExprKind::Call(_) => false,
+        }
+    }
 }
 
 struct Walk {

@@ -320,7 +320,7 @@ pub enum ExprKind {
     Unary(Unary, Box<Expr>),
     /// `a op b`, and `a.min(b)`, `a.max(b)`.
     Binary(Binary, Box<Expr>, Box<Expr>),
-    /// `a && b`, `a || b`: `true` stands for `&&`. Operands have no effects, so both are computed.
+    /// `a && b`, `a || b`: `true` stands for `&&`. The right operand has no effects ([`Expr::only_computes`]), so both are computed.
     Logic(bool, Box<Expr>, Box<Expr>),
     /// `a < b` and the like.
     Compare(Compare, Box<Expr>, Box<Expr>),

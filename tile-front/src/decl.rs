@@ -425,7 +425,7 @@ pub fn parse_type(ty: &Type, generics: &[GenericParam], diags: &mut Diags) -> Op
             diags.push(Code::SharedPlacement, s.span, "shared memory is no part of a tuple", help);
             return None;
         }
-        return Some(TypeRef::Tuple(parts.into_iter().collect::<Option<_>>()?, t.paren_token.span.open()));
+        return Some(TypeRef::Tuple(parts.into_iter().collect::<Option<_>>()?, t.paren_token.span.join()));
     }
     if let Type::Path(p) = ty
         && let Some(segment) = p.path.segments.last()

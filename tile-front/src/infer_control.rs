@@ -5,7 +5,7 @@
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::assigned::assigned;
+use crate::assigned::{assigned, assigned_in};
 use crate::ast::{Block, Expr, SizeExpr};
 use crate::infer::Infer;
 use crate::value::{Ends, Frame, Val, Var, Want, value_id, value_ids, with_id, with_ids};
@@ -134,6 +134,15 @@ impl Infer<'_> {
 
     /// Walks a `while`.
     pub(crate) fn while_loop(&mut self, cond: &Expr, body: &Block, span: TokenSpan) {
+        if let Some(name) = assigned_in(cond).first() {
+            self.diags.push(
+                Code::Construct,
+                cond.span,
+                format!("the condition of a `while` changes nothing; here it assigns `{name}`"),
+                "assign in the body: `while true { .. if !go_on { break; } }`",
+            );
+            return;
+        }
         let carried: Vec<(Ident, Val)> = self.carried(&[body]);
         let inits: Vec<ValueId> = carried.iter().filter_map(|(_, v)| value_id(v)).collect();
         let args = self.receive(&carried);

@@ -8,7 +8,7 @@ use proc_macro2::{Ident, Span as TokenSpan};
 
 use crate::ast::{At, Call, CallOp, Expr, ExprKind, GroupCall, SharedRef};
 use crate::infer::Infer;
-use crate::value::{SymShared, SymTile, Val, Want, sym_shared};
+use crate::value::{SymShared, Val, Want, sym_shared};
 use tile_ir::error::Code;
 use tile_ir::ir::{GroupOp, LoadForm, OpKind, Shared, SharedAt, SharedId, SharedType};
 use tile_ir::types::{ScalarType, Type};
@@ -118,14 +118,8 @@ impl Infer<'_> {
             GroupCall::LoadCoop { shared, global, at } => {
                 let (shared, global) = (self.shared(shared), self.param(global));
                 let ((id, sym), global) = (shared?, global?);
-                if let (At::Own(name), Some(rows)) = (at, &sym.rows) {
-                    let tile = SymTile {
-                        dtype: sym.dtype.clone(),
-                        rows: rows.clone(),
-                        cols: sym.cols.clone(),
-                        role: tile_ir::types::Role::Row,
-                    };
-                    self.check_owned(&At::Own(name.clone()), &tile.rows, &tile.cols, false)?;
+                if let (At::Own(_), Some(rows)) = (at, &sym.rows) {
+                    self.check_owned(at, rows, &sym.cols, false)?;
                 }
                 self.check_shared_global(&sym, global, span)?;
                 let at = self.coord(at)?;

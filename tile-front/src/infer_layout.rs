@@ -109,6 +109,7 @@ impl Infer<'_> {
                 self.set(name, Val::Tile(id, sym));
                 Some(Val::Unit)
             }
+            // The caller has the three methods above and `transpose`.
             _ => {
                 let turned =
                     SymTile { rows: sym.cols.clone(), cols: sym.rows.clone(), role: Role::Row, ..sym };

@@ -102,6 +102,18 @@ impl<'a> Parser<'a> {
         Expr { id: self.exprs - 1, span, kind }
     }
 
+    /// `a && b` (`and`) or `a || b`. A right operand that may do more than compute becomes a branch of an `if`, so that it runs
+    /// only where Rust runs it.
+    pub fn logic(&mut self, span: Span, and: bool, a: Expr, b: Expr) -> Expr {
+        if b.only_computes() {
+            return self.expr(span, ExprKind::Logic(and, Box::new(a), Box::new(b)));
+        }
+        let known = self.expr(b.span, ExprKind::Bool(!and));
+        let block = |tail| Block { stmts: vec![], tail: Some(Box::new(tail)) };
+        let (then, otherwise) = if and { (block(b), block(known)) } else { (block(known), block(b)) };
+        self.expr(span, ExprKind::If { cond: Box::new(a), then, otherwise: Some(otherwise) })
+    }
+
     /// Reports a construct the language does not have.
     pub fn refuse<T>(&mut self, span: Span, what: &str, help: &str) -> Option<T> {
         self.diags.push(Code::Construct, span, format!("{what} is not part of the kernel language"), help);
@@ -286,10 +298,12 @@ impl<'a> Parser<'a> {
         }
         let lhs = self.parse_expr(&b.left);
         let rhs = self.parse_expr(&b.right);
-        let (lhs, rhs) = (Box::new(lhs?), Box::new(rhs?));
+        let (lhs, rhs) = (lhs?, rhs?);
+        if let BinOp::And(_) | BinOp::Or(_) = b.op {
+            return Some(self.logic(span, matches!(b.op, BinOp::And(_)), lhs, rhs));
+        }
+        let (lhs, rhs) = (Box::new(lhs), Box::new(rhs));
         match b.op {
-            BinOp::And(_) => Some(self.expr(span, ExprKind::Logic(true, lhs, rhs))),
-            BinOp::Or(_) => Some(self.expr(span, ExprKind::Logic(false, lhs, rhs))),
             _ => match arithmetic(&b.op) {
                 Some(op) => Some(self.expr(span, ExprKind::Binary(op, lhs, rhs))),
                 None => self.refuse(

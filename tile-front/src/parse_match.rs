@@ -80,10 +80,7 @@ impl Parser<'_> {
                 let guard = self.parse_expr(&g.guard)?;
                 Some(Test::If(match self.test(&g.pat, subject, false)? {
                     Test::Always => guard,
-                    Test::If(cond) => {
-                        let kind = ExprKind::Logic(true, Box::new(cond), Box::new(guard));
-                        self.expr(g.if_token.span(), kind)
-                    }
+                    Test::If(cond) => self.logic(g.if_token.span(), true, cond, guard),
                 }))
             }
             Pat::Wild(_) => Some(Test::Always),

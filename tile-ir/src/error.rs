@@ -151,7 +151,7 @@ codes! {
         "It is there for the whole kernel and for every sub-group of the work-group:\n\n    let mut s: st<bf16, 64, 64> = shared();\n    let mut v: sv<f32, 64> = shared();\n\n\
          A branch, a loop or a device function cannot make it.";
     SharedAccess = "T047", "What moves to or from shared memory has its element type, a role that exists there, and lies inside.",
-        "`store_shared` takes `Row` tiles (and `Acc` for f32); `load_shared` gives them; `load_transform_shared` gives `Vnni`, \
+        "`store_shared` takes `Row` tiles (and `Acc` for f32 and i32); `load_shared` gives them; `load_transform_shared` gives `Vnni`, \
          `load_transpose_shared` the transpose as `Row` or `VnniT`. Positions count tiles of the size that is moved and are never outside: a \
          constant one is refused here, any other ends the launch with an error on the host and on the simulator.";
     BarrierDivergence = "T048", "A barrier or cooperative copy is reached by every sub-group of a work-group or by none.",
@@ -160,7 +160,7 @@ codes! {
          kin, on the row or column of `own_tile` (`at.outside()` too), or on elements of tiles. Sub-groups outside the tensor go along: \
          their loads give 0 and their stores are dropped. Inside one sub-group every condition and coordinate is the same for all lanes by type.";
     BarrierPairing = "T049", "Each `barrier_arrive` is followed by one `barrier_wait`.",
-        "The two are halves of one barrier. They stand in one block, with no other barrier between them, and no way leaves in between.";
+        "The two are halves of one barrier. Every way through the kernel that comes to one comes to the other, with no other barrier and no exit in between.";
     CoopCoordinate = "T050", "The coordinate of `load_coop` is the same in every sub-group of a work-group.",
         "All sub-groups copy parts of one tile. `at.group_row()` and `at.group_col()` give the work-group's place, in blocks of \
          the tiles that its sub-groups own.";

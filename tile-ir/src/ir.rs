@@ -118,7 +118,7 @@ impl Kernel {
 
     /// Bytes of shared memory of a work-group.
     pub fn shared_bytes(&self) -> u64 {
-        self.shared.iter().map(|s| s.ty.bytes()).sum()
+        self.shared.iter().fold(0, |sum, s| sum.saturating_add(s.ty.bytes()))
     }
 
     /// True when sub-groups of a work-group wait for each other.
@@ -604,19 +604,5 @@ impl OpKind {
             OpKind::While { inits, .. } => inits.clone(),
             OpKind::If { cond, .. } => vec![*cond],
         }
-    }
-
-    /// True when the op changes memory or the cache, so that it must stay even if nothing reads its results.
-    pub const fn has_effect(&self) -> bool {
-        matches!(
-            self,
-            OpKind::Store { .. }
-                | OpKind::StoreTranspose { .. }
-                | OpKind::AtomicAdd { .. }
-                | OpKind::Prefetch { .. }
-                | OpKind::Group(_)
-                | OpKind::For { .. }
-                | OpKind::If { .. }
-        )
     }
 }

@@ -150,6 +150,11 @@ pub(crate) fn result(kernel: &Kernel, op: &Op) -> Result<Type, Vec<Diagnostic>> 
     }
 }
 
+/// The next size that is a whole number of units, at least one; for the advice of messages.
+pub(crate) fn whole_units(size: u32, unit: u32) -> u64 {
+    u64::from(size.div_ceil(unit).max(1)) * u64::from(unit)
+}
+
 /// Checks that a tile's size is a multiple of what the hardware works on.
 ///
 /// # Errors
@@ -166,7 +171,7 @@ pub fn check_shape(tile: TileType, op: &Op) -> Result<(), Diagnostic> {
             Code::TileShape,
             op.span,
             format!("{who} must be a multiple of {rows_of}; here `{tile}` has {}", tile.rows),
-            format!("use {} rows", tile.rows.div_ceil(rows_of).max(1) * rows_of),
+            format!("use {} rows", whole_units(tile.rows, rows_of)),
         ));
     }
     if tile.cols == 0 || !tile.cols.is_multiple_of(cols_of) {
@@ -179,7 +184,7 @@ pub fn check_shape(tile: TileType, op: &Op) -> Result<(), Diagnostic> {
             Code::TileShape,
             op.span,
             format!("{whose} must be a multiple of {cols_of}; here `{tile}` has {}", tile.cols),
-            format!("use {} columns", tile.cols.div_ceil(cols_of).max(1) * cols_of),
+            format!("use {} columns", whole_units(tile.cols, cols_of)),
         ));
     }
     Ok(())
@@ -218,7 +223,7 @@ pub fn check_type(ty: Type, op: &Op) -> Result<(), Diagnostic> {
                         v.along.name(),
                         v.len
                     ),
-                    format!("use {} elements", v.len.div_ceil(unit).max(1) * unit),
+                    format!("use {} elements", whole_units(v.len, unit)),
                 ));
             }
             Ok(())

@@ -244,8 +244,10 @@ impl<'k> Uniformity<'k> {
             {
                 let inner =
                     path.or_else(|| self.trips(&op.kind)).or_else(|| self.leaves(body, path, Way::Break));
-                if let Some(found) = self.leaves(body, inner, way) {
-                    return Some(found);
+                for region in condition(&op.kind).into_iter().chain([body]) {
+                    if let Some(found) = self.leaves(region, inner, way) {
+                        return Some(found);
+                    }
                 }
             }
         }
@@ -309,6 +311,11 @@ pub(crate) fn check(kernel: &Kernel) -> Vec<Diagnostic> {
     out
 }
 
+/// The region that a loop runs before each run of its body.
+fn condition(kind: &OpKind) -> Option<&Region> {
+    if let OpKind::While { cond, .. } = kind { Some(cond) } else { None }
+}
+
 fn is_collective(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Group(GroupOp::Barrier(_) | GroupOp::LoadCoop { .. } | GroupOp::StoreCoop { .. }))
 }
@@ -330,14 +337,16 @@ fn check_region(values: &Uniformity<'_>, region: &Region, apart: Option<Apart>, 
             }
         } else if let OpKind::For { body, .. } | OpKind::While { body, .. } = &op.kind {
             let trips = values.trips(&op.kind);
-            let left = |way, name| values.leaves(body, None, way).map(|c| Apart::Behind(name, c));
-            let returned = left(Way::Return, "return");
-            let inner = apart.or(trips.map(Apart::Loop)).or_else(|| left(Way::Break, "break")).or(returned);
-            check_region(values, body, inner, out);
+            let regions = || condition(&op.kind).into_iter().chain([body]);
+            let left = |path, way, name| {
+                regions().find_map(|r| values.leaves(r, path, way)).map(|c| Apart::Behind(name, c))
+            };
+            let returned = left(None, Way::Return, "return");
+            let inner =
+                apart.or(trips.map(Apart::Loop)).or_else(|| left(None, Way::Break, "break")).or(returned);
+            regions().for_each(|region| check_region(values, region, inner, out));
             // Who returned in some runs is missing behind the loop as well.
-            apart = apart
-                .or(returned)
-                .or_else(|| values.leaves(body, trips, Way::Return).map(|c| Apart::Behind("return", c)));
+            apart = apart.or(returned).or_else(|| left(trips, Way::Return, "return"));
         } else if is_collective(&op.kind) {
             check_op(values, op, apart, out);
         }

@@ -482,7 +482,10 @@ impl<'a> Verifier<'a> {
             | OpKind::StoreTranspose { global, .. }
             | OpKind::Load { global, .. }
             | OpKind::LoadVector { global, .. }
-            | OpKind::LoadScalar { global, .. } = &op.kind
+            | OpKind::LoadScalar { global, .. }
+            | OpKind::Group(
+                GroupOp::LoadCoop { global, .. } | GroupOp::StoreCoop { global, .. },
+            ) = &op.kind
             {
                 (global, false)
             } else {

@@ -52,7 +52,7 @@ fn check_shapes(kernel: &Kernel, out: &mut Vec<Diagnostic>) {
                 Code::SharedShape,
                 shared.span,
                 format!("{found}; here `{}` has {have} {what}", shared.ty),
-                format!("use {} {what}", have.div_ceil(unit).max(1) * unit),
+                format!("use {} {what}", crate::ops::whole_units(have, unit)),
             ));
         }
     }
@@ -151,62 +151,37 @@ fn pair(
 ) -> Option<Arrived> {
     let mut state = start;
     for op in &region.ops {
-        match &op.kind {
-            OpKind::Group(GroupOp::Barrier(kind)) => state = step(op, *kind, state, out),
-            OpKind::If { then, otherwise, .. } => {
-                let ends = [then, otherwise].map(|r| pair(r, state, loops, out));
-                state = match ends {
-                    [None, None] => return None,
-                    [Some(one), None] | [None, Some(one)] => one,
-                    [Some(a), Some(b)] => {
-                        if matches!(a, Arrived::No) != matches!(b, Arrived::No) {
-                            let span = if let Arrived::At(s) = a { s } else { op.span };
-                            let span = if let Arrived::At(s) = b { s } else { span };
-                            unmatched(span, "on one way of an `if`", out);
-                        }
-                        if a == Arrived::No { a } else { b }
+        if let OpKind::Group(GroupOp::Barrier(kind)) = &op.kind {
+            state = step(op, *kind, state, out);
+        } else if let OpKind::If { then, otherwise, .. } = &op.kind {
+            let ends = [then, otherwise].map(|r| pair(r, state, loops, out));
+            state = match ends {
+                [None, None] => return None,
+                [Some(one), None] | [None, Some(one)] => one,
+                [Some(a), Some(b)] => {
+                    if matches!(a, Arrived::No) != matches!(b, Arrived::No) {
+                        let span = if let Arrived::At(s) = a { s } else { op.span };
+                        let span = if let Arrived::At(s) = b { s } else { span };
+                        unmatched(span, "on one way of an `if`", out);
                     }
-                };
-            }
-            OpKind::For { body, .. } | OpKind::While { body, .. } => {
-                loops.push(state);
-                let end = pair(body, state, loops, out);
-                loops.pop();
-                if let Some(end) = end {
-                    same_as_start(state, end, "before the next run of the loop", op.span, out);
+                    if a == Arrived::No { a } else { b }
                 }
+            };
+        } else if let OpKind::For { body, .. } | OpKind::While { body, .. } = &op.kind {
+            // The condition of a `while` runs before each run of the body, and once more behind the last.
+            if let OpKind::While { cond, .. } = &op.kind {
+                state = pair(cond, state, loops, out)?;
             }
-            OpKind::Const(_)
-            | OpKind::Binary { .. }
-            | OpKind::Unary { .. }
-            | OpKind::Compare { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Dim { .. }
-            | OpKind::Place(_)
-            | OpKind::OwnTile { .. }
-            | OpKind::Zeros
-            | OpKind::Load { .. }
-            | OpKind::Prefetch { .. }
-            | OpKind::Store { .. }
-            | OpKind::Mma { .. }
-            | OpKind::Convert { .. }
-            | OpKind::Scale { .. }
-            | OpKind::Fill { .. }
-            | OpKind::MapUnary { .. }
-            | OpKind::MapBinary { .. }
-            | OpKind::MapTernary { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::LoadVector { .. }
-            | OpKind::LoadScalar { .. }
-            | OpKind::KeepFirst { .. }
-            | OpKind::Triangle { .. }
-            | OpKind::Selection(_)
-            | OpKind::Transpose { .. }
-            | OpKind::SubTile { .. }
-            | OpKind::SetSubTile { .. }
-            | OpKind::StoreTranspose { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Group(_) => {}
+            loops.push(state);
+            let end = pair(body, state, loops, out);
+            loops.pop();
+            let again = match (&op.kind, end) {
+                (OpKind::While { cond, .. }, Some(end)) => pair(cond, end, loops, &mut vec![]),
+                (_, end) => end,
+            };
+            if let Some(end) = again {
+                same_as_start(state, end, "before the next run of the loop", op.span, out);
+            }
         }
     }
     let here = region.ops.last().map_or(Span::NONE, |op| op.span);

@@ -92,7 +92,9 @@ impl Touch {
     }
 }
 
-/// What is remembered of an element. Of two distinct readers one at least is not the next writer.
+/// What is remembered of an element. Of two readers of distinct work-groups one is no friend of the next writer, whoever that
+/// is. Within a work-group, whoever is ordered behind the two readers that had arrived at most barriers is ordered behind
+/// all, or is one of the two.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Element {
     writer: Option<Touch>,
@@ -106,10 +108,15 @@ impl Element {
         if now.access != Access::Read {
             self.writer = Some(now);
         } else {
-            if self.readers[0].is_some_and(|r| r.worker != now.worker) {
-                self.readers[1] = self.readers[0];
-            }
-            self.readers[0] = Some(now);
+            let [a, b] = self.readers.map(|r| r.filter(|r| r.worker != now.worker));
+            let worth = |r: Option<Touch>| r.map(|r| (r.worker.group != now.worker.group, r.at.arrived));
+            let other = if worth(a) >= worth(b) { a } else { b };
+            let least = if worth(a) >= worth(b) { b } else { a };
+            // Two others of this work-group may both have come further.
+            let further = |r: Option<Touch>| {
+                r.is_some_and(|r| r.worker.group == now.worker.group && r.at.arrived > now.at.arrived)
+            };
+            self.readers = if further(other) && further(least) { [other, least] } else { [Some(now), other] };
         }
         racing
     }
@@ -195,5 +202,47 @@ impl Watch {
 
     fn race(&self, memory: Touched, element: [u64; 4], now: Touch, before: Touch) -> Found {
         Found::Race { memory, element, now: (now.worker, now.access), before: (before.worker, before.access) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(group: u64, subgroup: u32, access: Access, arrived: u32, waited: u32) -> Touch {
+        Touch { worker: Worker { group, subgroup }, access, at: Moment { arrived, waited } }
+    }
+
+    /// Sub-group 0 reads between its arrival and its wait, 1 and 2 before theirs; 1 writes behind its wait.
+    #[test]
+    fn later_readers_do_not_hide_the_one_that_came_furthest() {
+        let reads = [(0, 1), (1, 0), (2, 0)];
+        for order in [[0, 1, 2], [1, 0, 2], [1, 2, 0], [2, 1, 0], [0, 2, 1], [2, 0, 1]] {
+            let mut element = Element::default();
+            for i in order {
+                let (subgroup, arrived) = reads[i];
+                assert!(element.touch(touch(0, subgroup, Access::Read, arrived, 0)).is_none());
+            }
+            let racing = element.touch(touch(0, 1, Access::Write, 1, 1)).map(|t| t.worker.subgroup);
+            assert_eq!(racing, Some(0), "{order:?}");
+            // Behind one more barrier nothing races.
+            let mut element = Element::default();
+            for i in order {
+                element.touch(touch(0, reads[i].0, Access::Read, reads[i].1, 0));
+            }
+            assert!(element.touch(touch(0, 1, Access::Write, 2, 2)).is_none(), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_reader_of_another_work_group_is_not_forgotten() {
+        for writer in [0, 1] {
+            let mut element = Element::default();
+            for (group, subgroup) in [(0, 0), (1, 0), (0, 1), (0, 2)] {
+                element.touch(touch(group, subgroup, Access::Read, 0, 0));
+            }
+            let racing = element.touch(touch(writer, 9, Access::Write, 7, 7)).map(|t| t.worker.group);
+            assert_eq!(racing, Some(1 - writer));
+        }
     }
 }

@@ -8,6 +8,21 @@
 
 #![allow(unsafe_code, reason = "SIMD intrinsics and raw regions; bounds are checked by the callers")]
 
+/// What belongs to a level, of `portable, avx2, avx512`; other CPUs have the first alone.
+macro_rules! at_level {
+    ($level:expr => $portable:expr, $avx2:expr, $avx512:expr) => {
+        match $level {
+            $crate::simd::Level::Portable => $portable,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Level::Avx2 => $avx2,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Level::Avx512 => $avx512,
+            #[cfg(not(target_arch = "x86_64"))]
+            $crate::simd::Level::Avx2 | $crate::simd::Level::Avx512 => $portable,
+        }
+    };
+}
+
 pub(crate) mod ahead;
 pub mod convert;
 
@@ -75,15 +90,7 @@ impl Level {
     /// The bodies of this level. To call them, the level must be available.
     #[inline]
     pub(crate) fn bodies(self) -> &'static Bodies {
-        match self {
-            Level::Portable => &portable::BODIES,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => &avx2::BODIES,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => &avx512::BODIES,
-            #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 | Level::Avx512 => &portable::BODIES,
-        }
+        at_level!(self => &portable::BODIES, &avx2::BODIES, &avx512::BODIES)
     }
 }
 

@@ -168,6 +168,27 @@ pub enum DeviceError {
     },
 }
 
+/// Two accesses to one element that nothing orders.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "sub-group {} of work-group {} {now} element {element:?} of `{memory}`, which sub-group {} of work-group {} {before}",
+    by.subgroup, by.group, other.subgroup, other.group
+)]
+pub struct Race {
+    /// The argument, or the variable of shared memory.
+    pub memory: &'static str,
+    /// Batch, depth, row, column.
+    pub element: [u64; 4],
+    /// The sub-group whose access was found to race.
+    pub by: Worker,
+    /// What it does.
+    pub now: &'static str,
+    /// The sub-group that was there before.
+    pub other: Worker,
+    /// What it did.
+    pub before: &'static str,
+}
+
 /// A launch that was refused or failed. Unless a variant says otherwise nothing ran and no output changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -311,27 +332,15 @@ pub enum LaunchError {
     },
     /// Repair the kernel: put a barrier between the two accesses, or keep them apart. Outputs hold unspecified elements.
     #[error(
-        "{kernel}{instance}: two sub-groups touch one element, and one of them writes, only with a barrier between; sub-group {} of \
-         work-group {} {now} element {element:?} of `{memory}`, which sub-group {} of work-group {} {before}",
-        by.subgroup, by.group, other.subgroup, other.group
+        "{kernel}{instance}: two sub-groups touch one element, and one of them writes, only with a barrier between; {race}"
     )]
     Race {
         /// The kernel.
         kernel: &'static str,
         /// The instance.
         instance: &'static str,
-        /// The argument, or the variable of shared memory.
-        memory: &'static str,
-        /// Batch, depth, row, column.
-        element: [u64; 4],
-        /// The sub-group whose access was found to race.
-        by: Worker,
-        /// What it does.
-        now: &'static str,
-        /// The sub-group that was there before.
-        other: Worker,
-        /// What it did.
-        before: &'static str,
+        /// Who touched what.
+        race: Box<Race>,
     },
     /// Repair the kernel: store before reading. Outputs hold unspecified elements.
     #[error(

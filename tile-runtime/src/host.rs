@@ -33,7 +33,7 @@ use tile_lang::launch::{Arg, Args, Cx, MAX_ARGS, RawGlobal};
 use tile_lang::race::{Access, Found, RaceCheck, Touched, Watch};
 
 use crate::contract::InstanceInfo;
-use crate::error::LaunchError;
+use crate::error::{LaunchError, Race};
 use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
 use crate::launch::{LaunchOptions, Ran, Report};
 use crate::turns::{Broken, Stacks, run_group};
@@ -337,7 +337,8 @@ impl Work<'_> {
                     Access::Write => "wrote",
                     Access::Add => "added to",
                 };
-                LaunchError::Race { kernel, instance, memory: name(memory), element, by, now, other, before }
+                let race = Race { memory: name(memory), element, by, now, other, before };
+                LaunchError::Race { kernel, instance, race: Box::new(race) }
             }
             Found::Unwritten { memory, element, worker } => {
                 LaunchError::Unwritten { kernel, instance, memory: name(memory), element, by: worker }

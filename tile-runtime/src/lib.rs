@@ -26,7 +26,7 @@ pub use contract::{
     ScalarType,
 };
 pub use device::{Device, Why};
-pub use error::{DeviceError, LaunchError, TensorError};
+pub use error::{DeviceError, LaunchError, Race, TensorError};
 pub use host::HostDevice;
 #[cfg(feature = "sim")]
 pub use launch::Mapped;
@@ -39,3 +39,4 @@ pub use opencl::OpenClDevice;
 #[cfg(feature = "sim")]
 pub use sim::SimDevice;
 pub use tensor::{AnyView, AnyViewMut, Axis, Shape, Tensor, TensorLayout, View, ViewMut};
+pub use tile_lang::race::Worker;

@@ -75,9 +75,11 @@ fn doubled(x: &Tensor<f32>) -> Vec<f32> {
 /// The options of a launch that copies nothing.
 const STRICT: LaunchOptions<'static> = LaunchOptions { strict: true, ..NONE };
 #[cfg(feature = "sim")]
-const NONE: LaunchOptions<'static> = LaunchOptions { strict: false, force: false, progress: None, sim: None };
+const NONE: LaunchOptions<'static> =
+    LaunchOptions { strict: false, force: false, progress: None, sim: None, races: false };
 #[cfg(not(feature = "sim"))]
-const NONE: LaunchOptions<'static> = LaunchOptions { strict: false, force: false, progress: None };
+const NONE: LaunchOptions<'static> =
+    LaunchOptions { strict: false, force: false, progress: None, races: false };
 
 fn start(device: &Device, y: &mut Tensor<f32>, x: &Tensor<f32>, alpha: f32) -> Result<Event, LaunchError> {
     launch_async(device, one_by_one(), &mut [y.into(), x.into(), alpha.into()], &STRICT)

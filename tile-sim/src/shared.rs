@@ -31,12 +31,24 @@ impl Touch {
     }
 }
 
-/// What is remembered of a byte. Of two distinct readers one at least is not the next writer.
+/// What is remembered of a byte. Whoever is ordered behind the two readers that had arrived at most barriers is ordered behind
+/// all, or is one of the two.
 #[derive(Clone, Copy, Debug, Default)]
 struct Byte {
     written: bool,
     writer: Touch,
     readers: [Touch; 2],
+}
+
+impl Byte {
+    /// Remembers the two readers that came furthest, the newest of those that came equally far.
+    fn note_reader(&mut self, now: Touch) {
+        let [mut a, mut b] = self.readers.map(|r| if r.by == now.by { Touch::default() } else { r });
+        if (b.by != 0, b.at.arrived) > (a.by != 0, a.at.arrived) {
+            core::mem::swap(&mut a, &mut b);
+        }
+        self.readers = if b.by != 0 && b.at.arrived > now.at.arrived { [a, b] } else { [now, a] };
+    }
 }
 
 /// The memory of the work-group that runs.
@@ -146,10 +158,7 @@ impl SharedMemory {
             if byte.writer.meets(by, at) && !(atomic && byte.writer.atomic) {
                 return Err(SharedMemory::race(from + i, "reads", by, byte.writer, "wrote"));
             }
-            if byte.readers[0].by != by {
-                byte.readers[1] = byte.readers[0];
-            }
-            byte.readers[0] = Touch { by, atomic, at };
+            byte.note_reader(Touch { by, atomic, at });
         }
         Ok(&self.bytes[from..to])
     }
@@ -171,5 +180,36 @@ impl SharedMemory {
         }
         self.bytes[from..to].copy_from_slice(bytes);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sub-group 0 reads between its arrival and its wait, 1 and 2 before theirs; 1 writes behind its wait.
+    #[test]
+    fn later_readers_do_not_hide_the_one_that_came_furthest() {
+        let fault = |written_by: u32, rounds: u32| {
+            let mut memory = SharedMemory::new(vec![(0, 4)], 4);
+            memory.begin(3);
+            memory.write(0, 0, &[1]).expect("the first access");
+            for _ in 0..2 {
+                (0..3).for_each(|s| memory.arrive(s));
+                (0..3).for_each(|s| memory.wait(s).expect("arrived"));
+            }
+            memory.arrive(0);
+            for subgroup in 0..3 {
+                memory.read(subgroup, 0, 1).expect("written two barriers ago");
+            }
+            for round in 0..rounds {
+                (0..3).filter(|s| round > 0 || *s > 0).for_each(|s| memory.arrive(s));
+                (0..3).for_each(|s| memory.wait(s).expect("arrived"));
+            }
+            memory.write(written_by, 0, &[2]).err()
+        };
+        let Some(found) = fault(1, 1) else { panic!("sub-group 0 read without a barrier before the write") };
+        assert!(format!("{found:?}").contains("sub-group 0 read"), "{found:?}");
+        assert!(fault(1, 2).is_none());
     }
 }

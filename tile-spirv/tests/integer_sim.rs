@@ -8,7 +8,7 @@ mod tensor;
 mod tiles;
 
 use support::{tile, vector};
-use tensor::Shape;
+use tensor::{Shape, hash};
 use tile_ir::integer;
 use tile_ir::ir::{Coord, LoadForm, OpKind, Reduction, Unit};
 use tile_ir::map::{MapBinary, MapUnary};
@@ -21,12 +21,7 @@ const INT: DType = DType::I32;
 /// Edge values, and others from all bits.
 fn value(seed: u32, row: u32, col: u32) -> i32 {
     const EDGES: [i32; 8] = [i32::MIN, i32::MAX, -1, 0, 1, i32::MIN + 1, 65_537, -46_341];
-    let mut x = seed ^ row.wrapping_mul(0x85EB_CA6B) ^ col.wrapping_mul(0xC2B2_AE35);
-    for _ in 0..3 {
-        x ^= x >> 15;
-        x = x.wrapping_mul(0x2C1B_3C6D);
-        x ^= x >> 12;
-    }
+    let x = hash(seed, row, col);
     if x.is_multiple_of(3) { EDGES[(x >> 8) as usize % 8] } else { x as i32 }
 }
 

@@ -8,23 +8,13 @@ mod tensor;
 mod tiles;
 
 use support::{Build, tile};
-use tensor::{Ready, Shape, Tensor, launch};
+use tensor::{Ready, Shape, Tensor, hash, launch};
 use tile_ir::integer;
 use tile_ir::ir::{Access, Coord, LoadForm, OpKind, Order, Unit};
 use tile_ir::types::{DType, Role, ScalarType, Type};
 use tile_sim::{Arg, Memory};
 
 const BYTES: [DType; 2] = [DType::I8, DType::U8];
-
-fn hash(seed: u32, row: u32, col: u32) -> u32 {
-    let mut x = seed ^ row.wrapping_mul(0x85EB_CA6B) ^ col.wrapping_mul(0xC2B2_AE35);
-    for _ in 0..3 {
-        x ^= x >> 15;
-        x = x.wrapping_mul(0x2C1B_3C6D);
-        x ^= x >> 12;
-    }
-    x
-}
 
 /// A byte, the limits often.
 fn byte(seed: u32, row: u32, col: u32) -> u32 {

@@ -91,8 +91,9 @@ const MAIN: Gemm = Gemm::MAIN;
 /// Of i8 with 64 of K per run; the hand-written figures without prefetch are 13 and 11.
 const BYTES: Gemm =
     Gemm { input: DType::I8, output: DType::I32, tile: (32, 64, 64), prefetch: false, ..Gemm::MAIN };
-/// Of tf32 with 16 of K per run. The hand-written figures, 18 and 13, leave the operands as they are; rounding them to
-/// nearest even is one instruction for each of their 96 registers, and the rest are waits for them.
+/// Of tf32 with 16 of K per run. The hand-written figures with B as [K, N], 18 and 13, leave the operands as they are; rounding
+/// them to nearest even is one instruction for each of their 96 registers. There are no hand-written figures with B as [N, K]:
+/// its bars, and what the others have above 96, are what was measured.
 const TF32: Gemm =
     Gemm { input: DType::Tf32, output: DType::F32, tile: (32, 64, 16), prefetch: false, ..Gemm::MAIN };
 

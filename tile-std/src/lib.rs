@@ -29,7 +29,7 @@ pub use tile_lang::prelude::{bf16, f16};
 pub use tile_macros::{tile_fn, tile_kernel};
 pub use tile_runtime::{
     Device, DeviceError, Event, Generic, InstanceInfo, KernelInfo, LaunchError, LaunchInput, LaunchOptions,
-    LaunchOutput, ModuleInfo, Report, Shape, Tensor, TensorError, View, ViewMut, Why,
+    LaunchOutput, ModuleInfo, Race, Report, Shape, Tensor, TensorError, View, ViewMut, Why, Worker,
 };
 
 /// Everything a kernel author and a caller of kernels write.

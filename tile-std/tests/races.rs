@@ -67,10 +67,11 @@ fn neighbours_of(name: &str) -> Result<Vec<f32>, LaunchError> {
 #[test]
 fn a_missing_barrier_is_a_race_and_a_barrier_ends_it() {
     let error = neighbours_of("<0>").expect_err("nothing orders the two");
-    let LaunchError::Race { memory, element, by, other, now, before, .. } = &error else { panic!("{error}") };
-    assert_eq!((*memory, by.group == other.group, *now, *before), ("row", true, "reads", "wrote"), "{error}");
-    assert_ne!(by.subgroup, other.subgroup);
-    assert_eq!(element[..3], [0, 0, 0]);
+    let LaunchError::Race { race, .. } = &error else { panic!("{error}") };
+    let same_group = race.by.group == race.other.group;
+    assert_eq!((race.memory, same_group, race.now, race.before), ("row", true, "reads", "wrote"), "{error}");
+    assert_ne!(race.by.subgroup, race.other.subgroup);
+    assert_eq!(race.element[..3], [0, 0, 0]);
     let text = error.to_string();
     assert!(text.contains("neighbours<0>") && text.contains("of `row`"), "{text}");
     let barrier = neighbours_of("<1>").unwrap_or_else(|e| panic!("{e}"));
@@ -91,18 +92,9 @@ fn stores_of_two_sub_groups_or_work_groups_to_one_element_race() {
     };
     run("<1>", 64).unwrap_or_else(|e| panic!("{e}"));
     let error = run("<2>", 64).expect_err("two sub-groups of one work-group");
-    let LaunchError::Race {
-        memory: "y",
-        element: [0, 0, 0, 0],
-        by,
-        other,
-        now: "writes",
-        before: "wrote",
-        ..
-    } = &error
-    else {
-        panic!("{error}")
-    };
+    let LaunchError::Race { race, .. } = &error else { panic!("{error}") };
+    assert_eq!((race.memory, race.element, race.now, race.before), ("y", [0; 4], "writes", "wrote"));
+    let (by, other) = (race.by, race.other);
     assert_eq!((by.group, by.subgroup, other.group, other.subgroup), (0, 1, 0, 0));
     assert!(matches!(run("<4>", 64), Err(LaunchError::Race { .. })));
 }

@@ -59,6 +59,12 @@ const OPENCL_DEVICE: &[&str] =
 const STEPS: &[Step] = &[
     Step { name: "tools", slow: true, needs: None, work: Work::Program("scripts/get-tools", &[], &[]) },
     Step {
+        name: "OpenCL driver",
+        slow: true,
+        needs: None,
+        work: Work::Program("scripts/get-opencl", &[], &[]),
+    },
+    Step {
         name: "format",
         slow: false,
         needs: None,
@@ -105,7 +111,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "tests, OpenCL driver",
         slow: true,
-        needs: Some(("target/tools/opencl", "scripts/get-opencl has not fetched a driver")),
+        needs: None,
         work: Work::Program(CARGO, OPENCL_DEVICE, &[("TILE_REQUIRE_OPENCL", "1")]),
     },
     // After the tests, which are what rewrites golden files.

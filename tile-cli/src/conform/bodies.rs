@@ -395,13 +395,12 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
             all
         }
         Family::Logic => {
-            let (one, other) = ("t.lt(x)", "t.abs().ge(&t)");
-            let mask = if name == "not" { format!("{one}.not()") } else { format!("{one}.{name}(&{other})") };
-            let mut all = of_tiles(&format!("{mask}.select(&t, x)"));
-            all.extend(of_vectors(&format!(
-                "{}.select(&v, x)",
-                mask.replace("t.", "v.").replace("&t", "&v").replace("nov.", "not.").replace("lv.", "lt.")
-            )));
+            let mask = |of: &str| match name {
+                "not" => format!("{of}.lt(x).not()"),
+                both => format!("{of}.lt(x).{both}(&{of}.abs().ge(&{of}))"),
+            };
+            let mut all = of_tiles(&format!("{}.select(&t, x)", mask("t")));
+            all.extend(of_vectors(&format!("{}.select(&v, x)", mask("v"))));
             all
         }
         Family::Select => {

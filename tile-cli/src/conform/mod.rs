@@ -1,4 +1,4 @@
-//! The conformance suite: every op on every element type, role and several shapes, launched on many tensors.
+//! The conformance suite: every op on bf16, f16, f32 and i32, every role and several shapes, launched on many tensors.
 //!
 //! | file | owns |
 //! |---|---|
@@ -8,7 +8,7 @@
 //!
 //! *Assumes*: the judgement of the fuzzer (`fuzz::judge`), which surrounds every tensor with NaN bytes.
 //! *Guarantees*: the same suite in every run; a form that no element type can have is reported. *Not here*: random kernels
-//! (`fuzz`).
+//! (`fuzz`), bytes and tf32 (`tile-spirv/tests/operand_sim.rs`, `ui-tests/tests/same_meaning/operands.rs`).
 
 pub mod bodies;
 pub mod launches;

@@ -83,7 +83,7 @@ pub fn refute_unary(op: MapUnary, dtype: DType, values: &[Num], want: &[Num]) ->
         DType::Bf16 => with::<bf16>(op, values, want),
         DType::F16 => with::<f16>(op, values, want),
         DType::F32 => with::<f32>(op, values, want),
-        // The real macro and rustc bring their host bodies to the test.
+        // Host bodies of i32 are judged where a batch goes through rustc; no case has the others.
         DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => None,
     }
 }
@@ -104,7 +104,7 @@ pub fn refute_binary(
         DType::Bf16 => with::<bf16>(op, left, right, want),
         DType::F16 => with::<f16>(op, left, right, want),
         DType::F32 => with::<f32>(op, left, right, want),
-        // The real macro and rustc bring their host bodies to the test.
+        // Host bodies of i32 are judged where a batch goes through rustc; no case has the others.
         DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => None,
     }
 }

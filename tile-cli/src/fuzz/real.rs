@@ -163,7 +163,7 @@ pub fn judge_all(
             for (_, verdicts) in cases.iter().zip(&mut verdicts).filter(|(case, _)| refused(case)) {
                 verdicts.push(Verdict::Fails(Finding { kind: Kind::Rejected, detail: detail.clone() }));
             }
-            return Ok((built, verdicts));
+            return Ok((Built { launches: 0, ..built }, verdicts));
         }
     };
     let (from, to) = (program.with_extension("in"), program.with_extension("out"));

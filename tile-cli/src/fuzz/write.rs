@@ -426,7 +426,12 @@ impl Writer {
             && let Ty::Tile(_, other_rows, other_cols, _) = other.ty
         {
             let mut part = |rows, cols| {
-                let (down, across) = (self.size(rows) as usize / 8, self.size(cols) as usize / 16);
+                // Which sizes a function's names stand for is up to its callers.
+                let least = |size| match self.place {
+                    Place::Kernel => self.size(size),
+                    Place::Function => self.sizes.into_iter().min().unwrap_or(0),
+                };
+                let (down, across) = ((least(rows) as usize / 8).max(1), (least(cols) as usize / 16).max(1));
                 format!("{}, {}", self.dice.below(down), self.dice.below(across))
             };
             let (from, to) = (part(other_rows, other_cols), part(rows, cols));

@@ -39,7 +39,7 @@ assert!((at(10, 2).unwrap_or(0.0) - 16.0).abs() < 0.1);
 # Ok::<(), Box<dyn std::error::Error>>(())
 ```
 
-- **Generics.** A kernel is generic over element types (`T: Element`, `A: MmaInput`), sizes (`const N: usize`) and switches
+- **Generics.** A kernel is generic over element types (`T: Element` for floats, `AnyElement` for integers too, `A: MmaInput`), sizes (`const N: usize`) and switches
   (`const FLAG: bool`). `instances(..)` lists the arguments to compile, each with its grid of sub-groups. `derive(HALF = BM / 2)` declares a
   size that follows from others. `fns(f, g)` lists the device functions (`#[tile_fn]`) it calls.
 - **Parameters** are `&gl<T>` (inputs), `&mut gl<T>` (outputs) and scalars: `u32`, `i32`, `u64`, `f32`, `bool`.
@@ -47,18 +47,20 @@ assert!((at(10, 2).unwrap_or(0.0) - 16.0).abs() < 0.1);
 - **Edges.** What is loaded outside a tensor is 0, what is stored there is dropped, on every target, whatever lies in memory there.
 - **Coordinates** count tiles; `elements([row, col])` counts elements; `[batch, depth, row, col]` names a plane. They are `u32`,
   multiplied out in 64 bits, and the same for all lanes of a sub-group by their type.
-- **Races.** A safe kernel stores only where `own_tile` says. An `unsafe fn` may store at any coordinate (`store_at`); its launcher is `unsafe`.
+- **Races.** A safe kernel stores only where `own_tile` says, and adds atomically (`atomic_add`) anywhere. `TILE_CHECK=race` in the environment
+  makes the host device report two sub-groups that touch one element without a barrier between them. An `unsafe fn` may store at any coordinate (`store_at`); its launcher is `unsafe`.
 "#;
 
 /// What is said of types beside their table.
 pub const TYPES: &str = r#"
-A tile `rt<T, M, N, ROLE>` has rows in multiples of 8 and columns in multiples of 16 (a packed one has rows in multiples of 16). Its role says what its
+A tile `rt<T, M, N, ROLE>` has rows in multiples of 8 and columns in multiples of 16 (of i8 and u8 32, of tf32 8; T020 has the packed ones). `rt<bool, M, N>` is a mask,
+`st<T, M, N>` and `sv<T, N>` are shared by a work-group. The role of a tile says what its
 registers are for; `Row` need not be written.
 
 | role | what it is | where it comes from |
 |---|---|---|
 | `Row` | left operand, element-wise work | `load`, `.to::<T>()`, `zeros`, `fill` |
-| `Acc` | accumulator of a matrix multiplication | `zeros`, `fill`, `load` (f32) |
+| `Acc` | accumulator of a matrix multiplication | `zeros`, `fill`, `load` (f32, i32) |
 | `Vnni` | right operand of `mma_AB`, packed | `load_transform` of a [K, N] tensor |
 | `VnniT` | right operand of `mma_ABt`, packed | `load_transpose` of an [N, K] tensor |
 
@@ -73,8 +75,8 @@ payloads aside; *any order* means that each step is rounded and that the target 
 pub const CONSTRUCTS: &str = r#"
 ## Constructs
 
-A body has `let` (with `mut`), assignments and compound assignments, `if` and `else` (also as a value), `for` over a half-open range (also with
-`.step_by(n)`), `while`, `break`, `continue`, `return`, calls of ops and of listed device functions. A switch of the instance
+A body has `let` (with `mut`, also of several values), assignments and compound assignments, `if`, `else` and `match` (also as a value), `for` over a
+half-open range (also with `.step_by(n)`, and unrolled with `#[unroll]`), `while` (whose condition assigns nothing), `break`, `continue`, `return`, calls of ops and of listed device functions. A switch of the instance
 selects branches when the kernel is compiled. Everything else is refused with [T010](#t010-only-the-kernel-languages-constructs-may-stand-in-a-kernel-body),
 which names what to write in its place.
 

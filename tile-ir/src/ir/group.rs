@@ -60,7 +60,7 @@ impl SharedType {
     /// Bytes of shared memory.
     pub const fn bytes(self) -> u64 {
         let (rows, cols) = self.shape();
-        rows as u64 * cols as u64 * self.dtype().size_bytes() as u64
+        (rows as u64 * cols as u64).saturating_mul(self.dtype().size_bytes() as u64)
     }
 }
 
@@ -192,17 +192,6 @@ impl GroupOp {
             GroupOp::Store { value, at, .. } => core::iter::once(*value).chain(at.values()).collect(),
             GroupOp::LoadCoop { at, .. } | GroupOp::StoreCoop { at, .. } => at.values().collect(),
             GroupOp::Barrier(_) => vec![],
-        }
-    }
-
-    /// The shared memory the op touches.
-    pub const fn shared(&self) -> Option<SharedId> {
-        match self {
-            GroupOp::Load { shared, .. }
-            | GroupOp::Store { shared, .. }
-            | GroupOp::LoadCoop { shared, .. }
-            | GroupOp::StoreCoop { shared, .. } => Some(*shared),
-            GroupOp::Barrier(_) => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Barrier, GroupOp, Kernel, LoadForm, Op, Shared, SharedAt, SharedId, SharedType};
 use crate::legal::Device;
-use crate::types::{DType, Role, ScalarType, TileType, Type};
+use crate::types::{Role, ScalarType, TileType, Type};
 
 pub(super) fn check(kernel: &Kernel, op: &Op, what: &GroupOp) -> Checked {
     let checked = match what {
@@ -50,11 +50,10 @@ fn check_at(kernel: &Kernel, op: &Op, at: &SharedAt) -> Result<(), Diagnostic> {
 
 /// The rows and columns of shared memory that an op moves for a value of this type.
 pub fn shared_window(form: LoadForm, ty: Type) -> (u32, u32) {
-    match (ty, form) {
-        (Type::Tile(t), LoadForm::Plain | LoadForm::Transform) => (t.rows, t.cols),
-        (Type::Tile(t), LoadForm::Transpose) => (t.cols, t.rows),
-        (Type::Vector(v), _) => (1, v.len),
-        (Type::Scalar(_), _) => (1, 1),
+    match ty {
+        Type::Tile(t) => form.window((t.rows, t.cols)),
+        Type::Vector(v) => (1, v.len),
+        Type::Scalar(_) => (1, 1),
     }
 }
 
@@ -105,16 +104,6 @@ fn belong(op: &Op, name: &str, shared: &Shared, value: Type) -> Result<(), Diagn
     Ok(())
 }
 
-/// True when a load from shared memory gives this role.
-pub fn shared_load_gives(form: LoadForm, role: Role, dtype: DType) -> bool {
-    let packs = dtype.size_bytes() == 2;
-    match form {
-        LoadForm::Plain => role == Role::Row || (role == Role::Acc && dtype.accumulates()),
-        LoadForm::Transform => role == Role::Vnni && packs,
-        LoadForm::Transpose => role == Role::Row || (role == Role::VnniT && packs),
-    }
-}
-
 fn check_load(
     kernel: &Kernel,
     op: &Op,
@@ -127,7 +116,7 @@ fn check_load(
     belong(op, name, shared, out)?;
     check_type(out, op)?;
     if let Type::Tile(TileType { dtype, role, .. }) = out
-        && !shared_load_gives(form, role, dtype)
+        && !form.gives(role, dtype)
     {
         let gives = match form {
             LoadForm::Plain => "`Row`, or `Acc` for f32 and i32",

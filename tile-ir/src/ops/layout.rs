@@ -62,7 +62,7 @@ fn check_transpose(op: &Op, tile: TileType, out: TileType) -> Result<(), Diagnos
                 ),
                 format!(
                     "use {} {what}, or transpose while loading: `load_transpose`",
-                    extent.div_ceil(TRANSPOSE_UNIT) * TRANSPOSE_UNIT
+                    super::whole_units(extent, TRANSPOSE_UNIT)
                 ),
             ));
         }

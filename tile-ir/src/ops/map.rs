@@ -4,7 +4,7 @@ use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::Device;
-use crate::types::{Along, Role, ScalarType, Type, VectorType};
+use crate::types::{Along, ScalarType, Type, VectorType};
 
 /// What the right operand of an element-wise op must be where it is not, and the fix.
 pub(super) fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
@@ -90,8 +90,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             if let Type::Tile(tile) = out {
                 super::check_made(tile, op, true).map_err(|d| vec![d])?;
             }
-            let packed = out.tile().is_some_and(|t| t.role == Role::Vnni && t.dtype.size_bytes() != 2);
-            if kernel.ty(*value) != scalar || out.dtype().is_none() || packed {
+            if kernel.ty(*value) != scalar || out.dtype().is_none() {
                 return fail(
                     Code::MapOperand,
                     format!("`fill` takes {scalar} and gives a tile or vector, not {out}"),

@@ -123,15 +123,7 @@ levels! {
 
 /// The bodies of a level. To call them, the level must be available.
 pub(crate) fn bodies(level: Level) -> &'static MapBodies {
-    match level {
-        Level::Portable => &PORTABLE,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => &AVX2,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => &AVX512,
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 | Level::Avx512 => &PORTABLE,
-    }
+    at_level!(level => &PORTABLE, &AVX2, &AVX512)
 }
 
 /// Rounds values to ones that `dtype` holds exactly.

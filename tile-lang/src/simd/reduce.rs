@@ -430,15 +430,7 @@ levels! {
 
 /// The body of a level. To call it, the level must be available.
 pub(crate) fn body(level: Level) -> ReduceBody {
-    match level {
-        Level::Portable => portable,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => avx2,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => avx512,
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 | Level::Avx512 => portable,
-    }
+    at_level!(level => portable, avx2, avx512)
 }
 
 #[inline(never)]

@@ -112,27 +112,38 @@ impl OpenClDevice {
         if under_way.len() > MOST_UNDER_WAY
             && let Some(oldest) = under_way.pop_front()
         {
-            // A failed command is done, too; whoever waits for it is told.
-            let _ = self.driver().wait(&oldest.event);
+            // A failed command is done, too; whoever waits for it is told. After a failed call nobody knows whether the
+            // command still uses its memory: that is then never freed.
+            let waited = self.driver().wait(&oldest.event);
+            if waited.is_err() && !self.is_over(&oldest) {
+                core::mem::forget(oldest);
+            }
         }
     }
 
     /// Lets go of what complete commands kept: the queue is in order, so they are at the front.
-    fn let_go(&self) {
+    pub(super) fn let_go(&self) {
         let mut under_way = self.inner.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(oldest) = under_way.front()
-            && !matches!(self.driver().progress(&oldest.event), Ok(Progress::Waiting))
+            && self.is_over(oldest)
         {
             under_way.pop_front();
         }
+    }
+
+    /// True if the driver says that a command is complete or failed.
+    fn is_over(&self, command: &UnderWay) -> bool {
+        !matches!(self.driver().progress(&command.event), Ok(Progress::Waiting) | Err(_))
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Memory of the process may be in use by commands nobody waited for.
-        let _ = self.driver.finish(&self.queue);
-        self.under_way.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        // Memory of the process may be in use by commands nobody waited for; if waiting fails, it is never freed.
+        let under_way = core::mem::take(self.under_way.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if self.driver.finish(&self.queue).is_err() {
+            core::mem::forget(under_way);
+        }
     }
 }
 

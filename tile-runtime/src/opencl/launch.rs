@@ -51,7 +51,9 @@ impl Queued {
     pub(crate) fn wait(mut self: Box<Self>) -> Result<Report, LaunchError> {
         let (kernel, instance) = (self.report.kernel, self.report.instance);
         let failed = |error: DriverError| LaunchError::Failed { kernel, instance, error };
-        self.device.driver().wait(&self.event).map_err(failed)?;
+        let waited = self.device.driver().wait(&self.event);
+        self.device.let_go();
+        waited.map_err(failed)?;
         self.report.elapsed = self.start.elapsed();
         self.report.times = Some(self.device.driver().times(&self.event).map_err(failed)?);
         Ok(self.report)

@@ -79,8 +79,12 @@ impl DeviceMemory {
         match &mut *state {
             State::Shared { mapped } => {
                 match (&mapped, access) {
-                    (Some((Access::Write, _)), _) | (Some((Access::Read, _)), Access::Read) => return Ok(()),
-                    (Some((Access::Read, handle)), Access::Write) => {
+                    (Some((Access::Write, _)), Access::Write) | (Some((Access::Read, _)), Access::Read) => {
+                        return Ok(());
+                    }
+                    // For a shared look a mapping for writing becomes one for reading, which launches leave alone.
+                    (Some((Access::Write, handle)), Access::Read)
+                    | (Some((Access::Read, handle)), Access::Write) => {
                         driver.unmap(queue, &self.buffer, handle)?;
                         *mapped = None;
                     }

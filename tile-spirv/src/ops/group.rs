@@ -5,8 +5,8 @@
 //! elements; xe_facts 7). A transposing load reads eight (f32, 16-bit `Row`) or sixteen (`VnniT`) neighbours of a row per
 //! lane, one message per chunk. A shared vector lies element after element.
 //!
-//! *Assumes* the verifier's rules: every sub-group reaches what it must, constant positions are inside. *Guarantees*: a position
-//! outside, which the kernel must not have, touches at most one tile behind the memory. *Not here*: loads and stores of globals (`memory`).
+//! *Assumes* the verifier's rules: every sub-group reaches what it must, constant positions are inside. *Not guaranteed*: where a
+//! position outside leads, which the kernel must not have (the simulator and `TILE_CHECK=race` report it). *Not here*: loads and stores of globals (`memory`).
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, MemoryAccess, Op as Inst, StorageClass};

@@ -47,21 +47,20 @@ struct Small {
 
 impl Small {
     fn new(out: DType, input: DType) -> Small {
-        let mut b = Build::new("k", "", (8, 4));
-        b.kernel.unowned_stores = true;
-        let c = b.global("c", out, Access::Out);
-        let a = b.global("a", input, Access::In);
-        let own = b.own_tile(c, (8, 16), Order::Linear);
-        Small { b, c, a, own }
+        Small::owning(out, input, (8, 16))
     }
 
     /// Like [`Small::new`], for tiles of 8 x 32.
     fn wide(out: DType, input: DType) -> Small {
+        Small::owning(out, input, (8, 32))
+    }
+
+    fn owning(out: DType, input: DType, tile: (u32, u32)) -> Small {
         let mut b = Build::new("k", "", (8, 4));
         b.kernel.unowned_stores = true;
         let c = b.global("c", out, Access::Out);
         let a = b.global("a", input, Access::In);
-        let own = b.own_tile(c, (8, 32), Order::Linear);
+        let own = b.own_tile(c, tile, Order::Linear);
         Small { b, c, a, own }
     }
 

@@ -215,16 +215,18 @@ pub fn launch_with(
 
 /// A fixed pseudo-random value in about -2..2 for a place, the same in every run.
 pub fn noise(seed: u32, plane: u32, row: u32, col: u32) -> f32 {
-    let mut x = seed
-        ^ plane.wrapping_mul(0x9E37_79B9)
-        ^ row.wrapping_mul(0x85EB_CA6B)
-        ^ col.wrapping_mul(0xC2B2_AE35);
+    (hash(seed ^ plane.wrapping_mul(0x9E37_79B9), row, col) & 0xFFFF) as f32 / 16384.0 - 2.0
+}
+
+/// Fixed pseudo-random bits for a place, the same in every run.
+pub fn hash(seed: u32, row: u32, col: u32) -> u32 {
+    let mut x = seed ^ row.wrapping_mul(0x85EB_CA6B) ^ col.wrapping_mul(0xC2B2_AE35);
     for _ in 0..3 {
         x ^= x >> 15;
         x = x.wrapping_mul(0x2C1B_3C6D);
         x ^= x >> 12;
     }
-    (x & 0xFFFF) as f32 / 16384.0 - 2.0
+    x
 }
 
 impl Tensor {

@@ -285,3 +285,61 @@ fn several_values_are_chosen_at_once() {
         }
     }
 }
+
+/// The right operand of `&&` and `||`, and the guard of a `match`, run only where Rust runs them.
+#[tile_kernel(instances(<8; subgroups = (1, 1)>))]
+fn lazy<const M: usize>(y: &mut gl<f32>, n: u32) {
+    let at = own_tile::<M, 16>(y, Linear);
+    let mut m = 1u32;
+    let both = n > 2 && {
+        m = m + 10;
+        m > 5
+    };
+    let either = n > 4 || {
+        m = m + 100;
+        n == 0
+    };
+    let guarded = match n {
+        3 if {
+            m = m + 1000;
+            n > 7
+        } =>
+        {
+            1u32
+        }
+        _ => 2u32,
+    };
+    if n == 5 && {
+        if both {
+            let left: rt<f32, M, 16> = fill(-1.0);
+            store(y, &left, at);
+            return;
+        }
+        true
+    } {
+        m = 0;
+    }
+    let code = m * 10 + guarded + if both { 4u32 } else { 0u32 } + if either { 5u32 } else { 0u32 };
+    let x: rt<f32, M, 16> = fill(code as f32);
+    store(y, &x, at);
+}
+
+#[test]
+fn right_operands_run_only_where_they_are_needed() {
+    for n in 0..8u32 {
+        let [got] = on_both((8, 16), |_, _| 7.0f32, |device, [y]| lazy::launch::<8>(device, y, n));
+        let mut m = 1;
+        let both = n > 2 && {
+            m += 10;
+            m > 5
+        };
+        let either = n > 4 || {
+            m += 100;
+            n == 0
+        };
+        m += if n == 3 { 1000 } else { 0 };
+        let code = m * 10 + 2 + if both { 4 } else { 0 } + if either { 5 } else { 0 };
+        let want = if n == 5 { -1.0 } else { code as f32 };
+        assert!(got.iter().all(|v| *v == want), "n {n}: {} instead of {want}", got[0]);
+    }
+}

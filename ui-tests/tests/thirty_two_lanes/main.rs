@@ -86,10 +86,15 @@ fn a_tile_is_scattered_over_all_lanes() {
 }
 
 #[test]
-fn what_the_target_lacks_is_a_typed_refusal() {
+fn what_the_target_lacks_is_refused_by_name() {
     let attr = "instances(<16; subgroups = (1, 1)>)";
-    let source = "fn k<const M: usize>(c: &mut gl<f32>) { let at = own_tile::<M, 16>(c, Snake(4)); let t: rt<f32, M, 16> = zeros(); store(c, &t.gelu(), at); }";
-    let compiled = tile_front::compile_source(attr, source).unwrap_or_else(|e| panic!("{}", e.join("\n")));
-    let refused = lower::lower(&compiled[0].kernel).expect_err("neither `Snake` nor `gelu` is lowered");
-    assert!(refused.contains("own_tile") || refused.contains("gelu"), "{refused}");
+    for (order, value, lacks) in [("Snake(4)", "t", "own_tile"), ("Linear", "t.gelu()", "gelu")] {
+        let source = format!(
+            "fn k<const M: usize>(c: &mut gl<f32>) {{ let at = own_tile::<M, 16>(c, {order}); let t: rt<f32, M, 16> = zeros(); store(c, &{value}, at); }}"
+        );
+        let compiled =
+            tile_front::compile_source(attr, &source).unwrap_or_else(|e| panic!("{}", e.join("\n")));
+        let refused = lower::lower(&compiled[0].kernel).expect_err(lacks);
+        assert!(refused.contains(lacks), "{refused}");
+    }
 }

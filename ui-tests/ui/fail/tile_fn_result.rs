@@ -4,7 +4,7 @@ use tile_std::prelude::*;
 
 #[tile_fn]
 fn one(s: f32) -> (f32, f32) {
-    (s, s)
+    s
 }
 
 #[tile_fn]
