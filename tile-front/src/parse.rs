@@ -303,15 +303,13 @@ impl<'a> Parser<'a> {
             return Some(self.logic(span, matches!(b.op, BinOp::And(_)), lhs, rhs));
         }
         let (lhs, rhs) = (Box::new(lhs), Box::new(rhs));
-        match b.op {
-            _ => match arithmetic(&b.op) {
-                Some(op) => Some(self.expr(span, ExprKind::Binary(op, lhs, rhs))),
-                None => self.refuse(
-                    span,
-                    "a compound assignment used as a value",
-                    "write it as a statement of its own",
-                ),
-            },
+        match arithmetic(&b.op) {
+            Some(op) => Some(self.expr(span, ExprKind::Binary(op, lhs, rhs))),
+            None => self.refuse(
+                span,
+                "a compound assignment used as a value",
+                "write it as a statement of its own",
+            ),
         }
     }
 

@@ -51,7 +51,7 @@ impl Shrinker {
     /// Drops runs of statements, long ones first.
     fn runs(&mut self) {
         let mut len = self.case.body.len() / 2;
-        while len > 1 {
+        while len > 0 {
             let mut end = self.case.body.len();
             while end >= len {
                 let mut candidate = self.case.clone();
