@@ -1,4 +1,4 @@
-//! Owns the host device: work-groups over the threads of a pool, sub-groups of a work-group one after another, or in turns
+//! Owns the host device: work-groups over the calling thread and those of a pool, sub-groups of a work-group one after another, or in turns
 //! if they wait for each other (`turns`).
 //!
 //! *Assumes*: a [`Plan`], so every argument was checked. *Guarantees*: each sub-group of the grid runs exactly
@@ -6,7 +6,8 @@
 //! work-group. *Not here*: what a body does with memory (`tile_lang`), how a launch is checked (`launch`).
 //!
 //! # Stacks
-//! Tiles are values on the stack, so threads get stacks by the size of a kernel's tiles, see [`stack_bytes`].
+//! Tiles are values on the stack, so threads get stacks by the size of a kernel's tiles, see [`stack_bytes`], and the
+//! calling thread, whose stack may have any size, changes to one of those for the launch.
 //! Pools are kept by stack size; sizes are powers of two, so there are few.
 //!
 //! # Order
@@ -26,6 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use corosensei::on_stack;
 use corosensei::stack::DefaultStack;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tile_lang::group::{Context, Turns, WorkGroup};
@@ -74,7 +76,7 @@ impl HostDevice {
         HostDevice { inner: Arc::new(inner) }
     }
 
-    /// Threads that run work-groups.
+    /// Threads that run the work-groups of a launch, the calling one among them.
     pub fn threads(&self) -> usize {
         self.inner.threads
     }
@@ -108,18 +110,15 @@ impl HostDevice {
                 told: AtomicU64::new(0),
                 failure: Mutex::new(None),
             };
-            self.pool(plan)?.scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(|_| work.take_runs());
-                }
-            });
+            self.share(plan, threads, &work)?;
             work.outcome()?;
         }
         Ok(plan.report("host", Ran::HostBody, start.elapsed(), Vec::new()))
     }
 
-    /// The pool whose stacks fit the tiles of the instance.
-    fn pool(&self, plan: &Plan) -> Result<Arc<ThreadPool>, LaunchError> {
+    /// Runs the work on `threads` threads. The calling one is among them, on a stack that fits the tiles: waking another
+    /// thread for a small launch takes longer than the launch.
+    fn share(&self, plan: &Plan, threads: usize, work: &Work<'_>) -> Result<(), LaunchError> {
         let (kernel, instance) = (plan.instance.kernel, plan.instance.name);
         let tile_bytes = plan.instance.host_tile_bytes;
         let Some(stack_bytes) = stack_bytes(tile_bytes) else {
@@ -130,11 +129,38 @@ impl HostDevice {
                 limit_bytes: LARGEST_STACK_BYTES,
             });
         };
+        let mut stacks = work.take_stacks(1)?;
+        let mut take_part = || {
+            for stack in &mut stacks {
+                on_stack(stack, || work.take_runs());
+            }
+        };
+        if threads == 1 {
+            take_part();
+        } else {
+            self.pool(kernel, instance, stack_bytes)?.in_place_scope(|scope| {
+                for _ in 1..threads {
+                    scope.spawn(|_| work.take_runs());
+                }
+                take_part();
+            });
+        }
+        self.inner.stacks.give_back(stack_bytes, stacks);
+        Ok(())
+    }
+
+    /// The pool whose threads have stacks of this size: one thread fewer than the device has, for the calling one works too.
+    fn pool(
+        &self,
+        kernel: &'static str,
+        instance: &'static str,
+        stack_bytes: usize,
+    ) -> Result<Arc<ThreadPool>, LaunchError> {
         let mut pools = self.inner.pools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pools.get(&stack_bytes) {
             return Ok(pool.clone());
         }
-        let threads = self.threads();
+        let threads = self.threads() - 1;
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .stack_size(stack_bytes)
@@ -242,7 +268,7 @@ impl Work<'_> {
         let (groups, shared) = (self.groups, WorkGroup::default());
         let mut stacks = Vec::new();
         if self.instance.group.waits {
-            match self.take_stacks() {
+            match self.take_stacks(self.instance.subgroups.0 as usize * self.instance.subgroups.1 as usize) {
                 Ok(taken) => stacks = taken,
                 Err(error) => return self.fail(error),
             }
@@ -253,13 +279,13 @@ impl Work<'_> {
 
     /// The stack of one sub-group of a kernel that waits.
     fn stack_bytes(&self) -> usize {
-        // `HostDevice::pool` refused tiles that fit no stack.
+        // `HostDevice::share` refused tiles that fit no stack.
         stack_bytes(self.instance.host_tile_bytes).unwrap_or(LARGEST_STACK_BYTES)
     }
 
-    fn take_stacks(&self) -> Result<Vec<DefaultStack>, LaunchError> {
-        let InstanceInfo { kernel, name: instance, subgroups, .. } = *self.instance;
-        let (stacks, stack_bytes) = (subgroups.0 as usize * subgroups.1 as usize, self.stack_bytes());
+    fn take_stacks(&self, stacks: usize) -> Result<Vec<DefaultStack>, LaunchError> {
+        let InstanceInfo { kernel, name: instance, .. } = *self.instance;
+        let stack_bytes = self.stack_bytes();
         self.stacks.take(stacks, stack_bytes).map_err(|source| LaunchError::Stacks {
             kernel,
             instance,

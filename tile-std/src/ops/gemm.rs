@@ -1,7 +1,6 @@
 //! Owns matrix multiplication over tensors: shape checks, the choice of the instance, the launch.
 
 use thiserror::Error;
-use tile_lang::simd::{Level, level};
 
 use crate::kernels::gemm::gemm as kernel;
 use crate::prelude::*;
@@ -149,29 +148,24 @@ const SNAKE: u32 = 8;
 const SIZES: &[(usize, [u64; 3])] = &[(8, [8, 32, 32]), (64, [16, 64, 32]), (usize::MAX, [32, 64, 32])];
 
 /// Tile sizes on the host device, where they are memory and not registers, largest first (measured: `gemm_host` in
-/// benches). The large one reads A and B less often; a CPU whose L1 cache also has to hold 64 columns of B, as
-/// the AVX-512 bodies want, does better with the small one.
-const HOST_SIZES: &[(Level, [u64; 3])] = &[(Level::Avx2, [256, 128, 128]), (Level::Avx512, [128, 128, 64])];
+/// benches). The large one reads A and B less often, and C once per 128 steps of K.
+const HOST_SIZES: &[[u64; 3]] = &[[256, 128, 128], [128, 128, 64]];
 
 /// Rows and columns below which most of a [`HOST_SIZES`] tile would be empty.
 const HOST_LEAST: usize = 96;
 
-/// The tile sizes for the host device with this many threads: of those for CPUs like this one or better that give
-/// every thread two tiles, the ones that compute least beyond the edges of C and K, and of equals the largest.
-fn host_sizes(level: Level, threads: usize, c: Shape, k: usize) -> Option<[u64; 3]> {
+/// The tile sizes for the host device with this many threads: of those that give every thread two tiles, the ones
+/// that compute least beyond the edges of C and K, and of equals the largest.
+fn host_sizes(threads: usize, c: Shape, k: usize) -> Option<[u64; 3]> {
     let [batch, depth, rows, cols] = c.map(|extent| extent as u64);
     if c[2] < HOST_LEAST || c[3] < HOST_LEAST {
         return None;
     }
     let tiles = |[m, n, _]: [u64; 3]| batch * depth * rows.div_ceil(m) * cols.div_ceil(n);
-    HOST_SIZES
-        .iter()
-        .filter(|(best, sizes)| level <= *best && tiles(*sizes) >= 2 * threads as u64)
-        .map(|(_, sizes)| *sizes)
-        .min_by_key(|&sizes| {
-            let [m, n, depth] = sizes;
-            u128::from(tiles(sizes) * m * n) * u128::from((k as u64).next_multiple_of(depth))
-        })
+    HOST_SIZES.iter().copied().filter(|&sizes| tiles(sizes) >= 2 * threads as u64).min_by_key(|&sizes| {
+        let [m, n, depth] = sizes;
+        u128::from(tiles(sizes) * m * n) * u128::from((k as u64).next_multiple_of(depth))
+    })
 }
 
 fn generics<A: Element, C: Element>([m, n, k]: [u64; 3], transpose_b: bool) -> [Generic; 7] {
@@ -189,7 +183,7 @@ fn choose<A: MmaInput, C: Element>(
     let &(_, mut sizes) =
         SIZES.iter().find(|(bound, _)| c[2] <= *bound).expect("the last bound is usize::MAX");
     if let Device::Host(host) = device {
-        sizes = host_sizes(level(), host.threads(), c, k).unwrap_or(sizes);
+        sizes = host_sizes(host.threads(), c, k).unwrap_or(sizes);
     }
     kernel::KERNEL.find(&generics::<A, C>(sizes, transpose_b)).expect(
         "every row of SIZES and HOST_SIZES is compiled for all element types; the test `policy_instances_exist` \
@@ -243,7 +237,7 @@ mod tests {
                         choose::<A, f16>(&device, c, 64, transpose_b);
                     }
                 }
-                for (_, sizes) in HOST_SIZES {
+                for sizes in HOST_SIZES {
                     assert!(kernel::KERNEL.find(&generics::<A, f32>(*sizes, transpose_b)).is_some());
                     assert!(kernel::KERNEL.find(&generics::<A, bf16>(*sizes, transpose_b)).is_some());
                     assert!(kernel::KERNEL.find(&generics::<A, f16>(*sizes, transpose_b)).is_some());
@@ -257,15 +251,14 @@ mod tests {
     #[test]
     fn the_host_takes_large_tiles_where_they_waste_nothing() {
         let (large, small) = (Some([256, 128, 128]), Some([128, 128, 64]));
-        let of = |threads, m, n, k| host_sizes(Level::Avx2, threads, [1, 1, m, n], k);
+        let of = |threads, m, n, k| host_sizes(threads, [1, 1, m, n], k);
         assert_eq!(of(2, 512, 512, 512), large);
         assert_eq!(of(2, 300, 1024, 512), small, "300 rows fill three tiles of 128 better than two of 256");
         assert_eq!(of(2, 512, 512, 192), small, "192 is three times 64");
         assert_eq!(of(2, 256, 256, 256), small, "two large tiles are too few for two threads");
         assert_eq!(of(2, 128, 256, 256), None);
         assert_eq!(of(1, 4096, 95, 4096), None);
-        assert_eq!(host_sizes(Level::Portable, 1, [2, 3, 256, 128], 128), large);
-        assert_eq!(host_sizes(Level::Avx512, 2, [1, 1, 512, 512], 512), small);
+        assert_eq!(host_sizes(1, [2, 3, 256, 128], 128), large);
     }
 
     #[test]
