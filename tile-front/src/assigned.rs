@@ -146,6 +146,8 @@ impl Walk {
                     Method::Keep(_, args) => args.iter().for_each(|e| self.expr(e)),
                     Method::Triangle(_, args) => args.iter().for_each(|e| self.expr(e)),
                     Method::SetSubTile { part, .. } => self.expr(part),
+                    // The parser sees to it that a closure assigns nothing.
+                    Method::Closure(closure) => closure.other.iter().for_each(|e| self.expr(e)),
                     Method::Part
                     | Method::Transpose
                     | Method::SubTile { .. }

@@ -4,6 +4,8 @@
 //! dense, so later stages can keep facts about expressions in vectors. *Not here*: types.
 
 use proc_macro2::{Ident, Span};
+
+use crate::closure::Closure;
 use tile_ir::ir::{Barrier, LoadForm, Logic, Peers, Place, Reduction};
 use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Unary};
@@ -381,6 +383,8 @@ pub enum Method {
     Triangle(bool, Box<[Expr; 3]>),
     /// A method that compares or chooses, and its operands.
     Choose(Choose, Vec<Operand>),
+    /// `x.map(|v| ..)`, `x.zip(&y, |a, b| ..)`
+    Closure(Box<Closure>),
     /// `x.transpose()`
     Transpose,
     /// `x.sub_tile::<R, C>(i, j)`

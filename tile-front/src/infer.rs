@@ -343,15 +343,24 @@ impl Infer<'_> {
 
     /// Types an expression.
     pub(crate) fn expr(&mut self, e: &Expr, want: Want<'_>) -> Option<Val> {
+        self.deeper(e.span, |this| this.expr_kind(e, want))
+    }
+
+    /// Walks one expression deeper, within what the stack holds.
+    pub(crate) fn deeper<T>(
+        &mut self,
+        span: TokenSpan,
+        walk: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
         if self.nesting >= MAX_NESTING {
             let message = format!(
                 "expressions nest at most {MAX_NESTING} deep, those of inlined device functions included"
             );
             let help = "bind parts of the expression with `let`, or call fewer functions inside each other";
-            return self.too_large(e.span, message, help);
+            return self.too_large(span, message, help);
         }
         self.nesting += 1;
-        let val = self.expr_kind(e, want);
+        let val = walk(self);
         self.nesting -= 1;
         val
     }

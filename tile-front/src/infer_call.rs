@@ -401,6 +401,7 @@ impl Infer<'_> {
                 Method::Transpose | Method::SubTile { .. } | Method::SetSubTile { .. },
                 Val::Tile(tile, sym),
             ) => self.layout_method(e, receiver, method, (tile, sym)),
+            (Method::Closure(closure), val) => self.closure(e, closure, val, name),
             (method, val) => self.map_method(e, method, val, name, want),
         }
     }

@@ -10,7 +10,7 @@ use crate::infer::Infer;
 use crate::value::{SymVector, Val, Want};
 use tile_ir::error::Code;
 use tile_ir::ir::{OpKind, ValueId};
-use tile_ir::map::{MapBinary, MapUnary};
+use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::scalar::Binary;
 use tile_ir::types::{Along, DType, ScalarType, Type};
 
@@ -244,6 +244,12 @@ impl Infer<'_> {
         let text = name.to_string();
         let stem = text.trim_end_matches("_row").trim_end_matches("_col");
         let help = match (lhs, rhs) {
+            (Val::Tile(..), Val::Vector(_, v)) if MapTernary::from_name(stem).is_some() => {
+                let form = if v.along == Along::Rows { "row" } else { "col" };
+                format!(
+                    "`{stem}` takes no vector beside a tile: write `x.mul_{form}(&v)` and `.add_{form}(&v)`"
+                )
+            }
             (Val::Tile(..), Val::Vector(_, v)) => match v.along {
                 Along::Rows => format!("a vector with one element per row goes with `{stem}_row(&v)`"),
                 Along::Cols => format!("a vector with one element per column goes with `{stem}_col(&v)`"),
@@ -277,7 +283,7 @@ impl Infer<'_> {
             | MapUnary::Gelu => self.error(
                 Code::UnknownOp,
                 e.span,
-                format!("`.{}()` works on tiles and vectors; Rust's f32 has no such method", op.name()),
+                format!("`.{}()` works on tiles, vectors and the elements of closures", op.name()),
                 "f32 scalars have abs, exp2, exp, log2, sqrt, recip, tanh, min, max",
             ),
         }

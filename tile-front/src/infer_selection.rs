@@ -42,7 +42,7 @@ impl Infer<'_> {
             }
             (Choose::Compare(op, along), [other]) => {
                 let rhs = self.beside(name, &val, other, along)?;
-                let mask = mask_of(&val, e);
+                let mask = mask_of(&val, e.span);
                 self.typed(&mask, Selection::Compare { op, lhs: receiver, rhs }, e)
             }
             (Choose::Logic(op), [other]) => {
@@ -140,8 +140,19 @@ impl Infer<'_> {
                 return self.source(want, &call.name, OpKind::Zeros);
             }
         };
-        // The start is a scalar of the element type; of another type, the verifier refuses the tile or vector.
-        self.check_bound(&call.name.to_string(), dtype, Bound::Element, span)?;
+        // No bound promises that positions fit; of another type, the verifier refuses the tile or vector.
+        if let DTypeRef::Param(name) = dtype {
+            let message = format!(
+                "`{}` counts in f32 or i32; here it counts in the type parameter `{name}`",
+                call.name
+            );
+            return self.error(
+                Code::Iota,
+                span,
+                message,
+                &format!("write `f32` in its type, and convert: `.to::<{name}>()`"),
+            );
+        }
         let scalar = match self.binding.dtype(dtype)? {
             DType::Bool => ScalarType::F32,
             dtype => dtype.scalar(),
@@ -153,8 +164,8 @@ impl Infer<'_> {
 }
 
 /// The type of the mask that belongs to a tile or vector; the value is not the mask's.
-fn mask_of(val: &Val, e: &Expr) -> Val {
-    let dtype = DTypeRef::Fixed(DType::Bool, e.span);
+pub(crate) fn mask_of(val: &Val, span: proc_macro2::Span) -> Val {
+    let dtype = DTypeRef::Fixed(DType::Bool, span);
     match val {
         Val::Tile(id, sym) => Val::Tile(*id, SymTile { dtype, role: Role::Row, ..sym.clone() }),
         Val::Vector(id, sym) => Val::Vector(*id, SymVector { dtype, ..sym.clone() }),

@@ -432,7 +432,7 @@ fn arithmetic(op: &BinOp) -> Option<Binary> {
     })
 }
 
-fn comparison(op: &BinOp) -> Option<Compare> {
+pub(crate) fn comparison(op: &BinOp) -> Option<Compare> {
     Some(match op {
         BinOp::Eq(_) => Compare::Eq,
         BinOp::Ne(_) => Compare::Ne,
@@ -448,9 +448,11 @@ fn comparison(op: &BinOp) -> Option<Compare> {
 fn refusal(e: &SynExpr) -> (Span, &'static str, &'static str) {
     let statement = "write it as a statement of its own";
     match e {
-        SynExpr::Closure(c) => {
-            (c.span(), "a closure", "write the code where it is used, or make it a `#[tile_fn]`")
-        }
+        SynExpr::Closure(c) => (
+            c.span(),
+            "a closure outside `map` and `zip`",
+            "write the code where it is used, or make it a `#[tile_fn]`; elements of tiles are computed by `x.map(|v| ..)`",
+        ),
         SynExpr::Macro(m) => (m.mac.path.span(), "a macro call", "write the code out"),
         SynExpr::Reference(r) => {
             (r.and_token.span(), "a reference outside an op's arguments", "pass `&tile` directly to the op")

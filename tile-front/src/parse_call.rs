@@ -13,6 +13,7 @@ use crate::ast::{
 };
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
+use crate::parse_closure::CLOSURE_METHODS;
 use crate::parse_group::{GROUP_OPS, group_arguments};
 use tile_ir::error::Code;
 use tile_ir::ir::{LoadForm, Peers, Place, Reduction};
@@ -116,7 +117,7 @@ impl TableMethod {
 }
 
 /// `1 part`, `3 parts`
-fn count_of(n: usize, what: &str) -> String {
+pub(crate) fn count_of(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
@@ -508,7 +509,8 @@ impl Parser<'_> {
         let text = m.method.to_string();
         let span = m.method.span();
         let table = table_method(&text);
-        let form = match (&table, METHODS.iter().find(|(n, _)| *n == text)) {
+        self.typed_receiver(m)?;
+        let form = match (&table, METHODS.iter().chain(CLOSURE_METHODS).find(|(n, _)| *n == text)) {
             (Some(table), _) => table.form(&text),
             (None, Some((_, form))) => (*form).to_string(),
             (None, None) => return self.unknown_method(&text, span),
@@ -518,8 +520,8 @@ impl Parser<'_> {
             (Some(TableMethod::Unary(_) | TableMethod::Reduce(_, _, false)), _) => 0,
             (Some(TableMethod::Binary(..) | TableMethod::Reduce(_, _, true)), _) => 1,
             (Some(TableMethod::Choose(choose)), _) => choose.operands(),
-            (None, "row_tiles" | "col_tiles" | "scale") => 1,
-            (None, "keep_cols" | "keep_rows" | "sub_tile") => 2,
+            (None, "row_tiles" | "col_tiles" | "scale" | "map") => 1,
+            (None, "keep_cols" | "keep_rows" | "sub_tile" | "zip") => 2,
             (None, "tril" | "triu" | "set_sub_tile") => 3,
             (None, _) => 0,
         };
@@ -587,6 +589,7 @@ impl Parser<'_> {
                 let [Some(row), Some(col), Some(fill)] = args else { return None };
                 Method::Triangle(text == "tril", Box::new([row, col, fill]))
             }
+            (None, "map" | "zip") => self.closure_method(m, form)?,
             (None, "transpose") => Method::Transpose,
             (None, "sub_tile") => self.sub_tile(m, form)?,
             (None, "set_sub_tile") => self.set_sub_tile(m, form)?,
@@ -618,7 +621,8 @@ impl Parser<'_> {
         } else {
             let maps =
                 MapUnary::ALL.iter().map(|op| op.name()).chain(MapBinary::ALL.iter().map(|op| op.name()));
-            let among: Vec<_> = METHODS.iter().copied().chain(maps.map(|name| (name, ""))).collect();
+            let among: Vec<_> =
+                METHODS.iter().chain(CLOSURE_METHODS).copied().chain(maps.map(|name| (name, ""))).collect();
             match nearest(text, &among) {
                 Some((near, _)) if table_method(near).is_some() => {
                     let form = table_method(near).map(|m| m.form(near)).unwrap_or_default();

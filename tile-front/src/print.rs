@@ -336,13 +336,18 @@ impl Printer<'_> {
 
     fn method(&self, id: u32, receiver: &Expr, method: &Method, name: &Ident, around: Span) -> TokenStream {
         let span = name.span();
+        if let Method::Closure(closure) = method {
+            return self.closure(receiver, closure, name, around);
+        }
         let receiver = self.expr(receiver);
         let list = |args: &[Expr]| {
             let args = args.iter().map(|e| self.expr(e));
             quote_spanned!(span => #(#args),*)
         };
         let (generic, argument) = match method {
-            Method::Part | Method::Outside | Method::Transpose => (None, TokenStream::new()),
+            Method::Part | Method::Outside | Method::Transpose | Method::Closure(_) => {
+                (None, TokenStream::new())
+            }
             Method::SubTile { rows, cols, at } => {
                 let (rows, cols) = (self.size(rows), self.size(cols));
                 let [i, j] = [size_expr(&at[0]), size_expr(&at[1])];

@@ -132,6 +132,12 @@ codes! {
         "A vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns.";
     LoopExit = "T036", "`break` and `continue` stand in a loop.",
         "They leave, or go on with, the innermost `for` or `while` around them.";
+    Closure = "T037", "A closure over elements is one expression of element-wise ops.",
+        "`x.map(|v| v * s + 1.0)` computes every element of a tile or vector from itself, `x.zip(&y, |a, b| a.max(b))` from two of one shape. \
+         An element is f32, or i32 in tiles of i32; the result has the type of `x` and is rounded to it once. The body is one expression of the \
+         parameters, scalars of the kernel and numbers: + - * /, unary -, `if x > y { .. } else { .. }` with comparisons, `&&`, `||`, `!`, and the \
+         methods of an element (min, max, mul_add, abs, exp2, exp, log2, ln, sqrt, rsqrt, recip, sigmoid, tanh, relu, silu, gelu). It has no \
+         statements, tiles, conversions or closures in it.";
     ElementOp = "T040", "An op exists for the element type it is used on.",
         "Floats (`bf16`, `f16`, `f32`) have every element-wise op and compute in f32. `i8` and `u8` are loaded, stored, converted and \
          multiplied. `i32` has `add`, `sub`, `mul`, `min`, `max`, `neg`, \

@@ -7,6 +7,7 @@ pub use half::{bf16, f16};
 use tile_ir::integer;
 use tile_ir::types::DType;
 
+use crate::ops::closure::Widens;
 use crate::simd::{Bodies, ElementBodies, convert};
 
 pub(crate) mod sealed {
@@ -67,7 +68,7 @@ pub trait AnyElement:
     label = "no arithmetic on these elements",
     note = "convert first: `.to::<f32>()` or `.to::<i32>()`"
 )]
-pub trait Arithmetic: AnyElement {}
+pub trait Arithmetic: AnyElement + Widens {}
 
 /// A float element type, `bf16`, `f16` or `f32`: its tiles compute in f32.
 #[diagnostic::on_unimplemented(

@@ -1,5 +1,6 @@
 //! Owns the ops of the language, one file per family; each op's host body is behind it.
 
+pub mod closure;
 pub mod convert;
 pub mod layout;
 pub mod map;

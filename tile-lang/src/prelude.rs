@@ -2,6 +2,7 @@
 
 pub use crate::element::{AnyElement, Element, MmaInput, TileElement, bf16, f16, tf32};
 pub use crate::global::gl;
+pub use crate::ops::closure::ElementMath;
 pub use crate::ops::memory::{
     atomic_add, atomic_add_vec, load, load_transform, load_transpose, prefetch_load, prefetch_load_coop,
     store, store_at, store_transpose,

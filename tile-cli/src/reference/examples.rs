@@ -119,6 +119,35 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 ```
+
+### Closures over elements
+
+`x.map(|v| ..)` computes every element of a tile or vector from itself, `x.zip(&y, |a, b| ..)` from two of one shape and role. A closure is another
+way to write the element-wise ops: it is compiled to them, and has their accuracies (`/` is `div`). An element is f32, or i32 in tiles of i32;
+the result has the type of `x` and is rounded to it once, at the end. The body is one expression of the parameters, scalars of the
+kernel and numbers; [T037](#t037-a-closure-over-elements-is-one-expression-of-element-wise-ops) lists what it may contain.
+
+```rust
+use tile_std::prelude::*;
+
+/// y = a where a > 0, else slope * a; then the mean with b.
+#[tile_kernel(instances(<bf16, 8, 16; subgroups = (1, 1)>))]
+fn leaky<T: Element, const M: usize, const N: usize>(y: &mut gl<T>, a: &gl<T>, b: &gl<f32>, slope: f32) {
+    let at = own_tile::<M, N>(y, Linear);
+    let p: rt<T, M, N> = load(a, [at.row(), at.col()]);
+    let q: rt<f32, M, N> = load(b, [at.row(), at.col()]);
+    let r = p.map(|v| if v > 0.0 { v } else { slope * v });
+    store(y, &r.zip(&q, |v, w| (v + w) * 0.5), at);
+}
+
+let a = Tensor::from_fn([1, 1, 8, 16], |_, _, _, c| bf16::from_f32(c as f32 - 8.0))?;
+let b = Tensor::from_fn([1, 1, 8, 16], |_, _, r, _| r as f32)?;
+let mut y = Tensor::<bf16>::zeros(8, 16)?;
+leaky::launch::<bf16, 8, 16>(&Device::host(), &mut y, &a, &b, 0.25)?;
+assert_eq!(y.get(0, 0, 4, 0), Some(bf16::from_f32(1.0)));       // (-8 / 4 + 4) / 2
+assert_eq!(y.get(0, 0, 1, 15), Some(bf16::from_f32(4.0)));      // (7 + 1) / 2
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
 "#;
 
 /// What is said of scalars beside their table.

@@ -7,6 +7,7 @@
 //! *Not here*: matrices of real sizes (tile-std), the meaning of single SPIR-V words (tile-sim).
 
 mod choices;
+mod closures;
 mod device_functions;
 mod integers;
 mod layouts;

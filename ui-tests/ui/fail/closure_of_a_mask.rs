@@ -1,0 +1,13 @@
+//! T052: a mask has no numbers.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<8, 16; subgroups = (1, 1)>))]
+fn kernel<const M: usize, const N: usize>(c: &mut gl<f32>, a: &gl<f32>, s: f32) {
+    let at = own_tile::<M, N>(c, Linear);
+    let x: rt<f32, M, N> = load(a, at);
+    let p = x.gt(0.0).map(|v| v);
+    store(c, &x, at);
+}
+
+fn main() {}
