@@ -6,7 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, Stmt};
+use crate::ast::{
+    At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, PartIndex, Stmt,
+};
 
 /// The names of outer variables that the blocks assign or accumulate into.
 pub fn assigned(blocks: &[&Block]) -> BTreeSet<String> {
@@ -57,6 +59,14 @@ struct Walk {
 }
 
 impl Walk {
+    fn part_index(&mut self, at: &[PartIndex; 2]) {
+        for index in at {
+            if let PartIndex::Scalar(e) = index {
+                self.expr(e);
+            }
+        }
+    }
+
     fn target(&mut self, name: &str) {
         if !self.declared.iter().any(|d| d == name) {
             self.out.insert(name.to_string());
@@ -145,12 +155,15 @@ impl Walk {
                     }),
                     Method::Keep(_, args) => args.iter().for_each(|e| self.expr(e)),
                     Method::Triangle(_, args) => args.iter().for_each(|e| self.expr(e)),
-                    Method::SetSubTile { part, .. } => self.expr(part),
+                    Method::SubTile { at, .. } => self.part_index(at),
+                    Method::SetSubTile { part, at } => {
+                        self.part_index(at);
+                        self.expr(part);
+                    }
                     // The parser sees to it that a closure assigns nothing.
                     Method::Closure(closure) => closure.other.iter().for_each(|e| self.expr(e)),
                     Method::Part
                     | Method::Transpose
-                    | Method::SubTile { .. }
                     | Method::Tiles(..)
                     | Method::Outside
                     | Method::To(_)

@@ -394,15 +394,24 @@ pub enum Method {
         /// Columns of the part.
         cols: SizeRef,
         /// Which part.
-        at: Box<[SizeExpr; 2]>,
+        at: Box<[PartIndex; 2]>,
     },
     /// `x.set_sub_tile(&part, i, j)`
     SetSubTile {
         /// What the part becomes.
         part: Box<Expr>,
         /// Which part.
-        at: Box<[SizeExpr; 2]>,
+        at: Box<[PartIndex; 2]>,
     },
+}
+
+/// Which of the parts of a tile, along one of its sides.
+#[derive(Clone, Debug)]
+pub enum PartIndex {
+    /// Of sizes alone.
+    Size(SizeExpr),
+    /// Of the counters of unrolled loops, which are known where the loop is written out.
+    Scalar(Expr),
 }
 
 /// A method that compares elements or chooses among them, or an element-wise one of three operands.

@@ -67,9 +67,8 @@ impl Infer<'_> {
     ) -> Ends {
         let Some((first, end, ty)) = self.pair(lo, hi, Want::Any) else { return Ends::No };
         let Some(step) = self.step(step) else { return Ends::No };
-        let bound = |this: &Self, id| this.constants.get(&id).and_then(|(c, _)| integer(*c));
-        let (Some(from), Some(to)) = (bound(self, first), bound(self, end)) else {
-            let at = if bound(self, first).is_none() { lo.span } else { hi.span };
+        let (Some(from), Some(to)) = (self.known_integer(first), self.known_integer(end)) else {
+            let at = if self.known_integer(first).is_none() { lo.span } else { hi.span };
             self.diags.push(
                 Code::Unroll,
                 at,
@@ -119,6 +118,11 @@ impl Infer<'_> {
             self.emitted.1 = None;
         }
         out
+    }
+
+    /// The value of an integer that is known at compile time.
+    pub(crate) fn known_integer(&self, id: ValueId) -> Option<i128> {
+        self.constants.get(&id).and_then(|(c, _)| integer(*c))
     }
 
     /// The step of a loop.

@@ -4,7 +4,7 @@
 
 use proc_macro2::Ident;
 
-use crate::ast::{At, Expr, ExprKind, Method, SizeExpr};
+use crate::ast::{At, Expr, ExprKind, Method, PartIndex};
 use crate::infer::Infer;
 use crate::value::{SymTile, Val, Want};
 use tile_ir::error::Code;
@@ -119,14 +119,40 @@ impl Infer<'_> {
         }
     }
 
-    fn part_at(&mut self, at: &[SizeExpr; 2]) -> Option<(u32, u32)> {
-        let [row, col] = [0, 1].map(|i| match self.binding.eval(&at[i]).map(u32::try_from) {
-            Ok(Ok(n)) => Some(n),
-            Ok(Err(_)) | Err(_) => {
-                let span = crate::parse::size_span(&at[i]);
-                self.error(Code::Literal, span, "the number of a part is 0 to 4294967295", "")
+    fn part_at(&mut self, at: &[PartIndex; 2]) -> Option<(u32, u32)> {
+        let [row, col] = [0, 1].map(|i| {
+            let (number, span) = match &at[i] {
+                PartIndex::Size(size) => {
+                    (self.binding.eval(size).ok().map(i128::from), crate::parse::size_span(size))
+                }
+                PartIndex::Scalar(e) => (Some(self.known_part(e)?), e.span),
+            };
+            match number.map(u32::try_from) {
+                Some(Ok(n)) => Some(n),
+                Some(Err(_)) | None => {
+                    self.error(Code::Literal, span, "the number of a part is 0 to 4294967295", "")
+                }
             }
         });
         Some((row?, col?))
+    }
+
+    /// The value of a scalar that says which part.
+    fn known_part(&mut self, e: &Expr) -> Option<i128> {
+        let known = match self.expr(e, Want::Any)? {
+            Val::Int(v) => Some(v),
+            Val::Scalar(id, _) => self.known_integer(id),
+            Val::Broken => return None,
+            _ => None,
+        };
+        match known {
+            Some(v) => Some(v),
+            None => self.error(
+                Code::SubTile,
+                e.span,
+                "which part it is must be known at compile time; here it is computed at run time",
+                "write a literal, a size, or what is computed from the counter of a loop with `#[unroll]`",
+            ),
+        }
     }
 }

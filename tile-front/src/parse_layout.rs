@@ -2,12 +2,11 @@
 //!
 //! *Guarantees*: as `parse_call`. *Not here*: whether the arguments have the right types (`infer_layout`).
 
-use proc_macro2::Span;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Expr as SynExpr, ExprMethodCall, GenericArgument, Token};
 
-use crate::ast::{At, CallOp, Method, SizeExpr};
+use crate::ast::{At, CallOp, Method, PartIndex};
 use crate::decl::parse_size;
 use crate::parse::Parser;
 
@@ -42,7 +41,7 @@ impl Parser<'_> {
         };
         let rows = parse_size(rows, self.generics, self.diags);
         let cols = parse_size(cols, self.generics, self.diags);
-        let at = self.part_place([&m.args[0], &m.args[1]], form);
+        let at = self.part_place([&m.args[0], &m.args[1]]);
         Some(Method::SubTile { rows: rows?, cols: cols?, at: at? })
     }
 
@@ -54,19 +53,14 @@ impl Parser<'_> {
             return self.arguments(m.receiver.span(), form, "the tile that changes is a variable");
         }
         let part = self.tile_ref(&m.args[0], form);
-        let at = self.part_place([&m.args[1], &m.args[2]], form);
+        let at = self.part_place([&m.args[1], &m.args[2]]);
         Some(Method::SetSubTile { part: Box::new(part?), at: at? })
     }
 
-    fn part_place(&mut self, args: [&SynExpr; 2], form: &str) -> Option<Box<[SizeExpr; 2]>> {
-        let [row, col] = args.map(|arg| {
-            let size = self.size(arg);
-            if size.is_none() {
-                let span: Span = arg.span();
-                let found = "which part it is must be known at compile time: a literal, a `const` parameter or a derived size";
-                return self.arguments(span, form, found);
-            }
-            size
+    fn part_place(&mut self, args: [&SynExpr; 2]) -> Option<Box<[PartIndex; 2]>> {
+        let [row, col] = args.map(|arg| match self.size(arg) {
+            Some(size) => Some(PartIndex::Size(size)),
+            None => self.parse_expr(arg).map(PartIndex::Scalar),
         });
         Some(Box::new([row?, col?]))
     }

@@ -11,8 +11,8 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree
 use quote::{quote, quote_spanned};
 
 use crate::ast::{
-    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, FunctionArg, GenericArg, Method, Operand, SizeExpr,
-    SizeRef, Stmt, TileRef, TypeRef,
+    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, FunctionArg, GenericArg, Method, Operand, PartIndex,
+    SizeExpr, SizeRef, Stmt, TileRef, TypeRef,
 };
 use crate::function::Callee;
 use crate::value::{SymType, sym_shared};
@@ -334,6 +334,13 @@ impl Printer<'_> {
         }
     }
 
+    fn part_index(&self, index: &PartIndex) -> TokenStream {
+        match index {
+            PartIndex::Size(size) => size_expr(size),
+            PartIndex::Scalar(e) => self.expr(e),
+        }
+    }
+
     fn method(&self, id: u32, receiver: &Expr, method: &Method, name: &Ident, around: Span) -> TokenStream {
         let span = name.span();
         if let Method::Closure(closure) = method {
@@ -350,12 +357,12 @@ impl Printer<'_> {
             }
             Method::SubTile { rows, cols, at } => {
                 let (rows, cols) = (self.size(rows), self.size(cols));
-                let [i, j] = [size_expr(&at[0]), size_expr(&at[1])];
+                let [i, j] = [self.part_index(&at[0]), self.part_index(&at[1])];
                 (Some(quote_spanned!(name.span() => ::<#rows, #cols>)), quote_spanned!(span => #i, #j))
             }
             Method::SetSubTile { part, at } => {
                 let part = self.borrowed(part);
-                let [i, j] = [size_expr(&at[0]), size_expr(&at[1])];
+                let [i, j] = [self.part_index(&at[0]), self.part_index(&at[1])];
                 (None, quote_spanned!(span => &#part, #i, #j))
             }
             Method::Tiles(_, size) => (None, size_expr(size)),

@@ -187,7 +187,7 @@ codes! {
          only needed transposed costs less as `let x: rt<T, N, M> = load_transpose(a, [m, n]);`.";
     SubTile = "T058", "A part of a tile lies in the tile, at a place known at compile time.",
         "`x.sub_tile::<R, C>(i, j)` is the part of R rows and C columns that begins at row `i * R` and column `j * C`; `i` and `j` are \
-         literals, `const` parameters or derived sizes. A part obeys the rule of tile sizes (T020), has the element type and role of its tile, \
+         literals, `const` parameters, derived sizes, or what is computed from the counters of loops with `#[unroll]`. A part obeys the rule of tile sizes (T020), has the element type and role of its tile, \
          and costs nothing: it is a name for some of the tile's registers.";
     AtomicType = "T059", "An atomic add adds f32 to an f32 output, or i32 to an i32 output.",
         "`atomic_add(c, &tile, [row, col])` adds `Row` and `Acc` tiles, `atomic_add_vec(c, &v, [row, i])` vectors, of f32 to a \

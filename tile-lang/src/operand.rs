@@ -48,7 +48,45 @@ pub(crate) mod sealed {
             body(Right::PerRow(&[<i32 as crate::element::TileElement>::word_of(self)]))
         }
     }
+
+    /// An integer that counts parts.
+    pub trait Index: Copy {
+        /// The number; one that no tile has for a negative or too large one.
+        fn index(self) -> usize;
+    }
+
+    impl Index for usize {
+        fn index(self) -> usize {
+            self
+        }
+    }
+
+    impl Index for u32 {
+        fn index(self) -> usize {
+            usize::try_from(self).unwrap_or(usize::MAX)
+        }
+    }
+
+    impl Index for i32 {
+        fn index(self) -> usize {
+            usize::try_from(self).unwrap_or(usize::MAX)
+        }
+    }
+
+    impl Index for u64 {
+        fn index(self) -> usize {
+            usize::try_from(self).unwrap_or(usize::MAX)
+        }
+    }
 }
+
+/// Integers that say which part of a tile: sizes, literals, and counters of unrolled loops.
+#[diagnostic::on_unimplemented(
+    message = "the number of a part of a tile is an integer, but this one is `{Self}`",
+    label = "not an integer"
+)]
+pub trait PartIndex: sealed::Index {}
+impl<I: sealed::Index> PartIndex for I {}
 
 /// Roles of tiles for element-wise work.
 #[diagnostic::on_unimplemented(

@@ -3,7 +3,7 @@
 //! *Guarantees*: values move bit by bit. *Not here*: loads and stores that transpose (`memory`).
 
 use crate::element::AnyElement;
-use crate::operand::ElementWise;
+use crate::operand::{ElementWise, PartIndex};
 use crate::role::{Role, Row};
 use crate::tile::sealed::Sealed as _;
 use crate::tile::{PartOf, rt};
@@ -55,8 +55,12 @@ impl<T: AnyElement, const M: usize, const N: usize, L: Role> rt<T, M, N, L> {
     /// # Panics
     /// When the part does not lie in the tile. A compiled kernel with such a part is refused by `#[tile_kernel]`.
     #[inline(never)]
-    pub fn sub_tile<const R: usize, const C: usize>(&self, row: usize, col: usize) -> rt<T, R, C, L> {
-        rt::build(|tile| tile.part(self.values(), (M, N), (row, col)))
+    pub fn sub_tile<const R: usize, const C: usize>(
+        &self,
+        row: impl PartIndex,
+        col: impl PartIndex,
+    ) -> rt<T, R, C, L> {
+        rt::build(|tile| tile.part(self.values(), (M, N), (row.index(), col.index())))
     }
 
     /// Replaces the part that begins at row `row * R` and column `col * C`, R and C being the rows and columns of `part`.
@@ -77,10 +81,10 @@ impl<T: AnyElement, const M: usize, const N: usize, L: Role> rt<T, M, N, L> {
     pub fn set_sub_tile<U: PartOf<T>, const R: usize, const C: usize>(
         &mut self,
         part: &rt<U, R, C, L>,
-        row: usize,
-        col: usize,
+        row: impl PartIndex,
+        col: impl PartIndex,
     ) {
-        let (top, left) = place((M, N), (R, C), (row, col));
+        let (top, left) = place((M, N), (R, C), (row.index(), col.index()));
         if C == 0 {
             return;
         }

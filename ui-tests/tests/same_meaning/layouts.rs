@@ -145,6 +145,46 @@ fn parts_are_read_and_replaced_in_place() {
     }
 }
 
+/// Turns the parts of a tile around; the counters of unrolled loops say which.
+#[tile_kernel(derive(PARTS = N / 16, LAST = N / 16 - 1), instances(<f32, 64; subgroups = (1, 1)>, <f16, 48; subgroups = (1, 2)>))]
+fn rearranged<T: Element, const N: usize, const PARTS: usize, const LAST: usize>(y: &mut gl<T>, x: &gl<T>) {
+    let at = own_tile::<16, N>(y, Linear);
+    let old: rt<T, 16, N> = load(x, [at.row(), at.col()]);
+    let mut tile: rt<T, 16, N> = zeros();
+    #[unroll]
+    for c in 0..PARTS as u32 {
+        #[unroll]
+        for r in 0..2i32 {
+            tile.set_sub_tile(&old.sub_tile::<8, 16>(1 - r, LAST as u32 - c), r, c);
+        }
+    }
+    store(y, &tile, at);
+}
+
+#[test]
+fn counters_of_unrolled_loops_say_which_part() {
+    fn check<T: Element, const N: usize>()
+    where
+        rearranged::Kernel: rearranged::Compiled<T, N>,
+    {
+        let (rows, cols) = (16, 2 * N);
+        let x = tensor::<T>(rows, cols, |r, c| (r * cols + c) as f32);
+        let [got] = on_both(
+            (rows, cols),
+            |_, _| T::from_f32(-77.0),
+            |device, [y]| rearranged::launch::<T, N>(device, y, &x),
+        );
+        for (i, got) in got.into_iter().enumerate() {
+            let (r, c) = (i / cols, i % cols);
+            let within = (N / 16 - 1 - c % N / 16) * 16 + c % 16;
+            let want = x.get(0, 0, (r + 8) % 16, c / N * N + within).expect("inside");
+            assert_eq!(got.to_f32(), want.to_f32(), "{} ({r}, {c})", T::NAME);
+        }
+    }
+    check::<f32, 64>();
+    check::<f16, 48>();
+}
+
 #[tile_fn]
 fn put<T: Element, const M: usize>(x: &mut rt<T, M, 32>, part: &rt<T, 8, 16>) {
     x.set_sub_tile(part, 1, 1);

@@ -1,4 +1,4 @@
-//! T015: which part of a tile it is must be known at compile time.
+//! T058: which part of a tile it is must be known at compile time.
 
 use tile_std::prelude::*;
 
