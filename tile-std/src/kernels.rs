@@ -2,4 +2,5 @@
 //!
 //! *Not here*: which instance to take for which shape, and checks of shapes ([`crate::ops`]).
 
+pub mod attention;
 pub mod gemm;

@@ -42,7 +42,7 @@ pub mod prelude {
 }
 
 /// Every kernel of the library, for tools that list, dump or verify them.
-pub static KERNELS: &[&KernelInfo] = &[&kernels::gemm::gemm::KERNEL];
+pub static KERNELS: &[&KernelInfo] = &[&kernels::attention::attention::KERNEL, &kernels::gemm::gemm::KERNEL];
 
 /// What generated code names. Not an interface: it changes with the code generator.
 #[doc(hidden)]
