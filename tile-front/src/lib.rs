@@ -47,6 +47,7 @@ mod value;
 
 pub use expand::Compiled;
 pub use parse_call::{METHODS, OPS};
+pub use parse_closure::CLOSURE_METHODS;
 pub use parse_group::GROUP_OPS;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -271,13 +271,13 @@ impl<T: Arithmetic, const N: usize, E: Encoding> Registers for rv<T, N, E> {
     }
 }
 
-/// `map` as compiled kernels execute it: `f` is the closure's body in ops on whole tiles or vectors.
+/// The expanded form of `map`: `f` is the closure's body in ops on whole tiles or vectors.
 #[doc(hidden)]
 pub fn map_whole<V: Registers>(value: &V, f: impl FnOnce(&V::Wide) -> V::Wide) -> V {
     V::rounded(value.with_wide(f))
 }
 
-/// `zip` as compiled kernels execute it.
+/// The expanded form of `zip`.
 #[doc(hidden)]
 pub fn zip_whole<V: Registers, U: Registers>(
     value: &V,
@@ -287,7 +287,7 @@ pub fn zip_whole<V: Registers, U: Registers>(
     V::rounded(value.with_wide(|x| other.with_wide(|y| f(x, y))))
 }
 
-/// One number as a tile or vector like another.
+/// The expanded form of a number in the place of an element: a tile or vector like another.
 #[doc(hidden)]
 pub fn uniform<V: FromFill>(_like: &V, value: V::Scalar) -> V {
     fill(value)
