@@ -205,10 +205,10 @@ impl ModuleInfo {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    const PLAIN: InstanceInfo = InstanceInfo {
+    pub(crate) const PLAIN: InstanceInfo = InstanceInfo {
         kernel: "gemm",
         name: "<bf16, 32, true>",
         generics: &[Generic::Type(DType::Bf16), Generic::Size(32), Generic::Flag(true)],

@@ -37,6 +37,16 @@ pub struct SimDevice {
     modules: Arc<Mutex<HashMap<usize, Arc<Module>>>>,
 }
 
+/// The work-groups of a launch, which the simulator counts in 32 bits as a device does.
+fn countable(instance: &'static InstanceInfo, groups: u64) -> Result<u32, LaunchError> {
+    u32::try_from(groups).map_err(|_| LaunchError::WorkGroups {
+        kernel: instance.kernel,
+        instance: instance.name,
+        groups: groups.into(),
+        limit: u32::MAX.into(),
+    })
+}
+
 impl SimDevice {
     pub(crate) fn any() -> SimDevice {
         SimDevice { model: None, modules: Arc::default() }
@@ -58,15 +68,7 @@ impl SimDevice {
         let (kernel, name) = (instance.kernel, instance.name);
         let (info, device) = self.choose(instance)?;
         let module = self.parsed(instance, info)?;
-        let limit = u64::from(u32::MAX);
-        let Ok(groups) = u32::try_from(plan.groups) else {
-            return Err(LaunchError::WorkGroups {
-                kernel,
-                instance: name,
-                groups: plan.groups.into(),
-                limit,
-            });
-        };
+        let groups = countable(instance, plan.groups)?;
         let (rows, cols) = instance.subgroups;
         let local = rows.checked_mul(cols).and_then(|n| n.checked_mul(LANES)).ok_or_else(|| {
             let rule = format!("a work-group has fewer than 2^32 lanes; its sub-groups are {rows} x {cols}");
@@ -402,4 +404,21 @@ fn output(checked: &Checked) -> Option<&Placed> {
 fn extended(mut memory: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
     memory.extend_from_slice(bytes);
     memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::tests::PLAIN;
+
+    static INSTANCE: InstanceInfo = PLAIN;
+
+    #[test]
+    fn more_work_groups_than_32_bits_count_are_an_error_that_says_how_many() {
+        assert_eq!(countable(&INSTANCE, u32::MAX.into()).expect("fits 32 bits"), u32::MAX);
+        let error = countable(&INSTANCE, 1 << 32).expect_err("too many");
+        let text = "a launch has at most 4294967295 work-groups here; this one needs 4294967296";
+        assert_eq!(error.to_string(), format!("{INSTANCE}: {text}"));
+        assert!(matches!(error, LaunchError::WorkGroups { .. }), "{error}");
+    }
 }

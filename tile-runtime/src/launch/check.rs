@@ -210,11 +210,57 @@ fn grid(
             "tiles and work-groups must not be empty or huge; the tile is {tile:?}, the sub-groups are {subgroups:?}"
         )));
     }
-    let [batch, depth, rows, cols] = output.shape;
+    work_groups(instance, output.shape)
+}
+
+/// The same for an output of a shape.
+#[expect(clippy::type_complexity, reason = "as above")]
+fn work_groups(
+    instance: &'static InstanceInfo,
+    [batch, depth, rows, cols]: [u32; 4],
+) -> Result<((u32, u32), (u32, u32), u64), LaunchError> {
+    let (kernel, name) = (instance.kernel, instance.name);
+    let (tile, subgroups) = (instance.grid.tile, instance.subgroups);
     let grid = (rows.div_ceil(tile.0).div_ceil(subgroups.0), cols.div_ceil(tile.1).div_ceil(subgroups.1));
     let groups = [batch, depth, grid.0, grid.1].iter().map(|factor| u128::from(*factor)).product::<u128>();
     match u64::try_from(groups) {
         Ok(groups) => Ok((grid, (batch, depth), groups)),
         Err(_) => Err(LaunchError::WorkGroups { kernel, instance: name, groups, limit: u64::MAX }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::GridInfo;
+    use crate::contract::tests::PLAIN;
+
+    static INSTANCE: InstanceInfo = InstanceInfo {
+        kernel: "fill",
+        name: "<8, 16>",
+        subgroups: (1, 1),
+        grid: GridInfo { param: 0, tile: (8, 16) },
+        ..PLAIN
+    };
+
+    /// No memory has an output with more work-groups than 64 bits count, so the shapes stand alone here.
+    #[test]
+    fn more_work_groups_than_64_bits_count_are_an_error_that_says_how_many() {
+        // 2^32 - 1 planes of 2^32 - 1, each of 2 x 1 tiles: 2^65 - 2^34 + 2.
+        let error = work_groups(&INSTANCE, [u32::MAX, u32::MAX, 9, 1]).expect_err("too many");
+        assert_eq!(
+            error.to_string(),
+            "fill<8, 16>: a launch has at most 18446744073709551615 work-groups here; this one needs \
+             36893488130239234050"
+        );
+        let LaunchError::WorkGroups { kernel: "fill", groups, limit: u64::MAX, .. } = error else {
+            panic!("another error: {error}");
+        };
+        assert_eq!(groups, 2 * u128::from(u32::MAX) * u128::from(u32::MAX));
+        // The most that there can be on the host: one tile in each plane.
+        let counted = work_groups(&INSTANCE, [u32::MAX, u32::MAX, 8, 16]).expect("fits 64 bits");
+        assert_eq!(counted, ((1, 1), (u32::MAX, u32::MAX), u64::from(u32::MAX) * u64::from(u32::MAX)));
+        // Nothing in one direction is nothing at all.
+        assert_eq!(work_groups(&INSTANCE, [u32::MAX, u32::MAX, u32::MAX, 0]).expect("empty").2, 0);
     }
 }
