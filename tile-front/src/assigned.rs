@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{
-    At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, PartIndex, Stmt,
+    At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, PartIndex, Stmt, TopKFrom,
 };
 
 /// The names of outer variables that the blocks assign or accumulate into.
@@ -162,6 +162,11 @@ impl Walk {
                     }
                     // The parser sees to it that a closure assigns nothing.
                     Method::Closure(closure) => closure.other.iter().for_each(|e| self.expr(e)),
+                    Method::TopK(call) => {
+                        if let TopKFrom::Running(args) = &call.from {
+                            args.iter().for_each(|e| self.expr(e));
+                        }
+                    }
                     Method::Part
                     | Method::Transpose
                     | Method::Tiles(..)

@@ -3,6 +3,10 @@
 //! *Guarantees*: a tree holds only constructs of the language, each with the user's span; expression ids are
 //! dense, so later stages can keep facts about expressions in vectors. *Not here*: types.
 
+mod topk;
+
+pub use topk::{TopKCall, TopKFrom};
+
 use proc_macro2::{Ident, Span};
 
 use crate::closure::Closure;
@@ -387,6 +391,8 @@ pub enum Method {
     Closure(Box<Closure>),
     /// `x.transpose()`
     Transpose,
+    /// `x.row_topk::<P>(k)` and its kin.
+    TopK(Box<TopKCall>),
     /// `x.sub_tile::<R, C>(i, j)`
     SubTile {
         /// Rows of the part.

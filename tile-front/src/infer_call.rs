@@ -397,6 +397,7 @@ impl Infer<'_> {
                 let ty = self.kernel.ty(tile);
                 Some(Val::Vector(self.emit(OpKind::Scale { tile, by }, &[ty], span)[0], sym))
             }
+            (Method::TopK(call), Val::Tile(tile, sym)) => self.top_k(e, call, name, (tile, sym)),
             (
                 Method::Transpose | Method::SubTile { .. } | Method::SetSubTile { .. },
                 Val::Tile(tile, sym),

@@ -138,6 +138,7 @@ impl Infer<'_> {
                     (Val::Scalar(..) | Val::Int(_), Method::Scale(_)) => "scalars have operators: `x * y`",
                     (Val::Scalar(..) | Val::Int(_), Method::MapUnary(_)) => "convert it first: `x as f32`",
                     (Val::Vector(..), Method::Keep(..) | Method::Triangle(..)) => "masks work on tiles",
+                    (_, Method::TopK(_)) => "load the elements as a tile",
                     (_, Method::Transpose | Method::SubTile { .. } | Method::SetSubTile { .. }) => {
                         "tiles have layouts and parts"
                     }

@@ -70,6 +70,10 @@ pub const METHODS: &[(&str, &str)] = &[
     ("transpose", "x.transpose()"),
     ("sub_tile", "x.sub_tile::<R, C>(i, j)"),
     ("set_sub_tile", "x.set_sub_tile(&part, i, j)"),
+    ("row_topk", "x.row_topk::<P>(k)"),
+    ("col_topk", "x.col_topk::<P>(k)"),
+    ("row_topk_with", "x.row_topk_with(k, &values, &indices, base)"),
+    ("col_topk_with", "x.col_topk_with(k, &values, &indices, base)"),
 ];
 
 /// What a method of the op table is, by its name.
@@ -520,9 +524,10 @@ impl Parser<'_> {
             (Some(TableMethod::Unary(_) | TableMethod::Reduce(_, _, false)), _) => 0,
             (Some(TableMethod::Binary(..) | TableMethod::Reduce(_, _, true)), _) => 1,
             (Some(TableMethod::Choose(choose)), _) => choose.operands(),
-            (None, "row_tiles" | "col_tiles" | "scale" | "map") => 1,
+            (None, "row_tiles" | "col_tiles" | "scale" | "map" | "row_topk" | "col_topk") => 1,
             (None, "keep_cols" | "keep_rows" | "sub_tile" | "zip") => 2,
             (None, "tril" | "triu" | "set_sub_tile") => 3,
+            (None, "row_topk_with" | "col_topk_with") => 4,
             (None, _) => 0,
         };
         if m.args.len() != count {
@@ -593,6 +598,9 @@ impl Parser<'_> {
             (None, "transpose") => Method::Transpose,
             (None, "sub_tile") => self.sub_tile(m, form)?,
             (None, "set_sub_tile") => self.set_sub_tile(m, form)?,
+            (None, "row_topk" | "row_topk_with" | "col_topk" | "col_topk_with") => {
+                self.top_k(m, &text, form)?
+            }
             (None, _) => Method::Part,
         };
         Some(self.expr(

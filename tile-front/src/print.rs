@@ -120,7 +120,7 @@ impl Printer<'_> {
         quote! { #head #close }
     }
 
-    fn sym(&self, ty: &SymType, span: Span) -> TokenStream {
+    pub(crate) fn sym(&self, ty: &SymType, span: Span) -> TokenStream {
         let private = self.at_token(span);
         match ty {
             SymType::Scalar(s) => scalar_path(*s, span),
@@ -188,11 +188,7 @@ impl Printer<'_> {
             Stmt::Let { name, ty, value, .. } => {
                 let written = ty.as_ref().map(|t| self.written(t));
                 let written = written.map(|t| quote!(: #t));
-                let witness = self.witnesses.get(&value.id).map(|sym| {
-                    let span = name.span();
-                    let (ty, private) = (self.sym(sym, span), self.at_token(span));
-                    quote_spanned! { span => #private::witness::<#ty>(&#name); }
-                });
+                let witness = self.witnesses.get(&value.id).map(|sym| self.witness(name, sym));
                 let value = self.expr(value);
                 let mutable = quote_spanned!(name.span() => mut);
                 quote! { let #mutable #name #written = #value; #witness }
@@ -200,7 +196,14 @@ impl Printer<'_> {
             Stmt::LetTuple { names, ty, value } => {
                 let written = ty.as_ref().map(|t| self.written(t));
                 let written = written.map(|t| quote!(: #t));
-                let value = self.expr(value);
+                let (id, value) = (value.id, self.expr(value));
+                let types = match self.witnesses.get(&id) {
+                    Some(SymType::Tuple(types)) => &types[..],
+                    Some(_) | None => &[],
+                };
+                let witnesses: Vec<TokenStream> = (names.iter().zip(types))
+                    .filter_map(|(name, sym)| name.as_ref().map(|name| self.witness(name, sym)))
+                    .collect();
                 let names = names.iter().map(|name| match name {
                     None => quote!(_),
                     Some(name) => {
@@ -208,7 +211,7 @@ impl Printer<'_> {
                         quote!(#mutable #name)
                     }
                 });
-                quote! { let (#(#names),*) #written = #value; }
+                quote! { let (#(#names),*) #written = #value; #(#witnesses)* }
             }
             Stmt::Assign { name, op, value } => {
                 let value = self.expr(value);
@@ -365,6 +368,7 @@ impl Printer<'_> {
                 let [i, j] = [self.part_index(&at[0]), self.part_index(&at[1])];
                 (None, quote_spanned!(span => &#part, #i, #j))
             }
+            Method::TopK(call) => self.top_k(call, span),
             Method::Tiles(_, size) => (None, size_expr(size)),
             Method::To(dtype) => {
                 let dtype = self.dtype(dtype);

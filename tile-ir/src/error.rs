@@ -181,6 +181,16 @@ codes! {
     Iota = "T054", "`iota`, `iota_rows` and `iota_cols` count in f32 or i32 from a scalar of that type.",
         "`let i: rv<f32, N, PerCol> = iota(0.0);` makes a vector of positions, `iota_rows` and `iota_cols` make tiles whose elements are \
          `start` plus their row or column. 16-bit floats do not hold every position; convert what is computed from them.";
+    TopKShape = "T055", "Top-k keeps 1 to 32 elements of each row or column of a `Row` or `Acc` tile, in tiles with room for them.",
+        "`x.row_topk::<P>(k)` gives two tiles of P columns: the k largest elements of every row, largest first, and their indices. `k` is a \
+         literal, a `const` parameter or a derived size, at most 32, at most P, and without a running value at most the columns of `x`. P is 16 \
+         or 32. `x.col_topk::<P>(k)` does the same to columns and gives tiles of P rows, 8, 16, 24 or 32.\n\n    \
+         let (values, indices) = x.row_topk::<16>(8);";
+    TopKRunning = "T056", "A top-k goes on from the values and indices of one of the same kind.",
+        "`x.row_topk_with(k, &values, &indices, base)` takes two tiles as `row_topk` gives them, of one shape, values of f32 (of i32 beside \
+         tiles of i32) and indices of i32, with the rows of `x` (its columns for `col_topk_with`). `base` is the index of the tile's first \
+         column (row), `u32`. To begin with no elements, fill the indices with -1:\n\n    \
+         let mut values: rt<f32, M, 16> = fill(f32::NEG_INFINITY);\n    let mut indices: rt<i32, M, 16> = fill(-1);";
     TransposeShape = "T057", "`.transpose()` works on `Row` and `Acc` tiles whose rows and columns are multiples of 16.",
         "The transpose is a `Row` tile, made of square blocks of 16 x 16 elements: a lane per row becomes a lane per column. A packed tile \
          has no transpose in registers; load its tensor with the other load (`load_transform` or `load_transpose`). A tile that is \

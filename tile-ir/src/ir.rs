@@ -8,10 +8,12 @@
 mod group;
 mod parts;
 mod selection;
+mod topk;
 
 pub use group::{Barrier, GroupOp, Shared, SharedAt, SharedId, SharedType};
 pub use parts::{Coord, Dim, LoadForm, Order, Peers, Place, Reduction, Unit};
 pub use selection::{Logic, Selection};
+pub use topk::{Running, TopK};
 
 use crate::error::Span;
 use crate::map::{MapBinary, MapTernary, MapUnary};
@@ -349,6 +351,8 @@ pub enum OpKind {
         /// A running value to combine with, of the result's type.
         running: Option<ValueId>,
     },
+    /// The largest elements of every row or column with their indices: two tiles.
+    TopK(TopK),
     /// Loads a vector from consecutive elements of one row of a global; elements outside the plane are 0. In tile units,
     /// the row counts rows and the column counts vectors.
     LoadVector {
@@ -512,6 +516,7 @@ impl OpKind {
             OpKind::Triangle { lower: true, .. } => "tril",
             OpKind::Triangle { lower: false, .. } => "triu",
             OpKind::Group(op) => op.name(),
+            OpKind::TopK(what) => what.name(),
             OpKind::Transpose { .. } => "transpose",
             OpKind::SubTile { .. } => "sub_tile",
             OpKind::SetSubTile { .. } => "set_sub_tile",
@@ -556,6 +561,7 @@ impl OpKind {
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
             | OpKind::Group(_)
+            | OpKind::TopK(_)
             | OpKind::Transpose { .. }
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }
@@ -595,6 +601,7 @@ impl OpKind {
             OpKind::Triangle { tile, row_start, col_start, fill, .. } => {
                 vec![*tile, *row_start, *col_start, *fill]
             }
+            OpKind::TopK(what) => what.operands(),
             OpKind::Group(op) => op.operands(),
             OpKind::For { lo, hi, inits, .. } => {
                 let mut all = vec![*lo, *hi];

@@ -44,6 +44,7 @@ pub mod map;
 pub mod ops;
 mod print;
 pub mod scalar;
+pub mod topk;
 pub mod types;
 pub mod uniform;
 pub mod verify;

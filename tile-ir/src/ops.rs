@@ -13,6 +13,7 @@ pub mod mma;
 pub mod reduce;
 pub mod scalar;
 pub mod selection;
+pub mod topk;
 
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
@@ -58,6 +59,7 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Triangle { .. } => map::check(kernel, op),
         OpKind::Reduce { .. } => reduce::check(kernel, op),
         OpKind::Selection(what) => selection::check(kernel, op, what),
+        OpKind::TopK(what) => topk::check(kernel, op, what),
         OpKind::Group(what) => group::check(kernel, op, what),
         OpKind::Transpose { .. } | OpKind::SubTile { .. } | OpKind::SetSubTile { .. } => {
             layout::check(kernel, op)
@@ -85,6 +87,7 @@ fn element_rule(kernel: &Kernel, op: &Op) -> Option<Diagnostic> {
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
+        | OpKind::TopK(_)
         | OpKind::Transpose { .. }
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }

@@ -124,6 +124,7 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         | OpKind::AtomicAdd { global, value, at, .. } => {
             write!(f, "{} {global} {value} {}", op.kind.name(), coord(at))?;
         }
+        OpKind::TopK(what) => write!(f, "{} {} k={}", what.name(), list(&what.operands()), what.k)?,
         OpKind::SubTile { at, .. } | OpKind::SetSubTile { at, .. } => {
             write!(f, "{} {} ({}, {})", op.kind.name(), list(&op.kind.operands()), at.0, at.1)?;
         }

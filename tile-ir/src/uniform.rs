@@ -168,6 +168,7 @@ impl<'k> Uniformity<'k> {
             | OpKind::Triangle { .. }
             | OpKind::Selection(_)
             | OpKind::Transpose { .. }
+            | OpKind::TopK(_)
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }
             | OpKind::StoreTranspose { .. }

@@ -392,6 +392,7 @@ impl<'a> Verifier<'a> {
             | OpKind::Triangle { .. }
             | OpKind::LoadVector { .. }
             | OpKind::Transpose { .. }
+            | OpKind::TopK(_)
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }
             | OpKind::AtomicAdd { .. }
@@ -645,6 +646,7 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
             | OpKind::LoadVector { .. }
             | OpKind::Group(_)
             | OpKind::Transpose { .. }
+            | OpKind::TopK(_)
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }
             | OpKind::StoreTranspose { .. }

@@ -12,6 +12,7 @@ pub mod reduce;
 pub mod selection;
 pub mod shared;
 pub mod source;
+pub mod topk;
 pub mod vector;
 
 /// The names of the element-wise, reducing, masking and layout methods of tiles, family by family, for tests that compare
@@ -25,4 +26,5 @@ pub const SURFACE: &[&[&str]] = &[
     mask::MASKS,
     selection::MASK_METHODS,
     layout::LAYOUT,
+    topk::TOP_K,
 ];

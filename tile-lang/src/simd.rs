@@ -42,6 +42,7 @@ pub(crate) mod selection;
 pub(crate) mod storage;
 #[cfg(test)]
 mod tests;
+pub(crate) mod topk;
 
 use core::sync::atomic::{AtomicU8, Ordering};
 

@@ -309,6 +309,7 @@ impl<'a> Lowering<'a> {
                 self.lower_triangle(op, *tile, *lower, (*row_start, *col_start), *fill)?;
             }
             OpKind::Group(what) => self.lower_group(op, what)?,
+            OpKind::TopK(what) => self.lower_top_k(op, what)?,
             OpKind::Transpose { tile } => self.lower_transpose(op, *tile)?,
             OpKind::SubTile { tile, at } => self.lower_sub_tile(op, *tile, *at)?,
             OpKind::SetSubTile { tile, part, at } => self.lower_set_sub_tile(op, *tile, *part, *at)?,

@@ -12,4 +12,5 @@ mod reduce;
 mod scatter;
 mod selection;
 mod tail;
+mod topk;
 mod vector;

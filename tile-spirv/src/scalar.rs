@@ -69,6 +69,7 @@ impl Lowering<'_> {
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
             | OpKind::Group(_)
+            | OpKind::TopK(_)
             | OpKind::Transpose { .. }
             | OpKind::SubTile { .. }
             | OpKind::SetSubTile { .. }

@@ -211,3 +211,53 @@ fn layout_changes_cost_what_is_written_down() {
         }
     }
 }
+
+/// A kernel that keeps the `k` largest elements of every row of 128 and their indices, 16 rows to a sub-group: by `col_topk` of a
+/// tile that is loaded transposed (a lane per row), or by `row_topk`.
+fn top_k_of_rows(dtype: DType, k: u32, along: tile_ir::types::Along) -> Module {
+    use support::{Build, tile};
+    use tile_ir::ir::{Access, Coord, LoadForm, OpKind, Order, TopK, Unit};
+    use tile_ir::types::{Along, Role};
+    let mut b = Build::new("top", "", (1, 1));
+    let (wide, int) = (dtype.wide(), DType::I32);
+    let values = b.global("values", wide, Access::Out);
+    let indices = b.global("indices", int, Access::Out);
+    let a = b.global("a", dtype, Access::In);
+    let own = b.own_tile(values, (16, 16), Order::Linear);
+    let at = |row, col| Coord { batch: None, depth: None, row, col, unit: Unit::Tiles };
+    let (form, of, made) = match along {
+        Along::Rows => (LoadForm::Plain, (16, 128), (16, k.next_multiple_of(16))),
+        Along::Cols => (LoadForm::Transpose, (128, 16), (k.next_multiple_of(8), 16)),
+    };
+    let zero = b.u32(0);
+    let x = b.load(a, at(own[2], zero), form, tile(dtype, of.0, of.1, Role::Row));
+    let types = [wide, int].map(|d| tile(d, made.0, made.1, Role::Row));
+    let best = b.push(OpKind::TopK(TopK { along, k, tile: x, running: None }), &types);
+    b.kernel.unowned_stores = true;
+    for (global, tile) in [values, indices].into_iter().zip(best) {
+        let at = at(own[2], zero);
+        match along {
+            Along::Rows => drop(b.push(OpKind::Store { global, tile, at }, &[])),
+            Along::Cols => drop(b.push(OpKind::StoreTranspose { global, tile, at }, &[])),
+        }
+    }
+    tile_spirv::lower(&b.finish()).expect("lowers").remove(0)
+}
+
+#[test]
+fn a_top_k_costs_what_is_written_down() {
+    use tile_ir::types::Along;
+    let Some(tools) = Tools::find("instructions of a top-k") else { return };
+    for dtype in [DType::F16, DType::Bf16, DType::F32, DType::I32] {
+        for (along, k) in [(Along::Cols, 8), (Along::Rows, 8), (Along::Cols, 32), (Along::Rows, 32)] {
+            let module = top_k_of_rows(dtype, k, along);
+            for device in ["pvc", "bmg"] {
+                let code = tools.compile(&module, device);
+                println!(
+                    "top-{k} {along:?} of 16 rows of 128 {dtype} on {device}: {} instructions, spill {}",
+                    code.instructions, code.spill
+                );
+            }
+        }
+    }
+}

@@ -3,6 +3,8 @@
 //! *Guarantees*: a family of ops without bodies does not compile; the op contract test fails by name for an op whose bodies
 //! lack it. *Not here*: what the kernels are launched on (`launches`).
 
+mod topk;
+
 use tile_ir::ir::Dim;
 use tile_ir::ops::list::{Entry, Family};
 use tile_ir::scalar::{Binary, Compare, Unary, casts};
@@ -443,6 +445,7 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
                 ),
             ]
         }
+        Family::TopK => topk::bodies(name),
         Family::KeepFirst => of_tiles(&format!("t.{name}(n ^ (i as u32), x)"))
             .into_iter()
             .chain(of_tiles(&format!("t.{name}(n + 5u32, 7.0)")))

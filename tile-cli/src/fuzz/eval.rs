@@ -5,6 +5,7 @@
 
 mod choose;
 mod group;
+mod topk;
 
 use std::rc::Rc;
 
@@ -334,6 +335,7 @@ impl Eval<'_> {
                 Ok(End::Yield(vec![]))
             }
             OpKind::Prefetch { .. } => Ok(End::Yield(vec![])),
+            OpKind::TopK(what) => Ok(End::Yield(self.top_k(op, what)?)),
             OpKind::Group(what) if op.results.is_empty() => {
                 self.group_op(what)?;
                 Ok(End::Yield(vec![]))

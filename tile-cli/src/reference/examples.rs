@@ -297,6 +297,34 @@ summed::launch::<8, 16>(&Device::host(), &mut c, &a)?;
 assert_eq!(c.get(0, 0, 31, 2), Some(66.0));
 # Ok::<(), Box<dyn std::error::Error>>(())"#
         }
+        Family::TopK => {
+            r#"
+use tile_std::prelude::*;
+
+/// The K largest scores of every row with their columns: softmax among them (its other terms cancel), for rows of any length.
+#[tile_kernel(instances(<bf16, 4; subgroups = (1, 1)>))]
+fn route<T: Element, const K: usize>(p: &mut gl<T>, which: &mut gl<i32>, scores: &gl<T>) {
+    let at = own_tile::<16, 16>(p, Linear);
+    let mut values: rt<f32, 16, 16> = fill(f32::NEG_INFINITY);
+    let mut indices: rt<i32, 16, 16> = fill(-1);
+    for tile in 0..scores.col_tiles(64) {
+        let x: rt<T, 16, 64> = load(scores, [at.row(), tile]);
+        let here = scores.cols() - 64 * tile;
+        let (v, i) = x.keep_cols(here, f32::NEG_INFINITY).row_topk_with(K, &values, &indices, 64 * tile);
+        values = v;
+        indices = i;
+    }
+    let e = values.sub_row(&values.row_max()).exp();
+    store(p, &e.div_row(&e.row_sum()).to::<T>(), at);         // these tensors have K columns: the others are dropped
+    store(which, &indices, at);
+}
+
+let scores = Tensor::from_fn([1, 1, 20, 100], |_, _, _, c| bf16::from_f32(((7 * c) % 100) as f32))?;
+let (mut p, mut which) = (Tensor::<bf16>::zeros(20, 4)?, Tensor::<i32>::zeros(20, 4)?);
+route::launch::<bf16, 4>(&Device::host(), &mut p, &mut which, &scores)?;
+assert_eq!((which.get(0, 0, 19, 0), which.get(0, 0, 19, 1)), (Some(57), Some(14))); // 7 * 57 = 399, 7 * 14 = 98
+# Ok::<(), Box<dyn std::error::Error>>(())"#
+        }
         Family::Transpose => {
             r#"
 use tile_std::prelude::*;

@@ -6,7 +6,7 @@
 use tile_ir::error::Span;
 use tile_ir::ir::{
     Access, Coord, Exit, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Region,
-    Selection, Unit, ValueId,
+    Selection, TopK, Unit, ValueId,
 };
 use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::ops::list::{Entry, Family};
@@ -87,8 +87,11 @@ impl Bench {
             return true;
         }
         results.iter().any(|ty| {
-            let result = self.kernel.new_value(*ty);
-            let op = Op { kind: kind.clone(), results: vec![result], span: Span::NONE };
+            let mut results = vec![self.kernel.new_value(*ty)];
+            if let (OpKind::TopK(_), Type::Tile(values)) = (kind, *ty) {
+                results.push(self.kernel.new_value(Type::Tile(TileType { dtype: DType::I32, ..values })));
+            }
+            let op = Op { kind: kind.clone(), results, span: Span::NONE };
             tile_ir::ops::check(&self.kernel, &op).is_ok()
         })
     }
@@ -174,6 +177,10 @@ impl Bench {
                 let how = Reduction::ALL.iter().find(|r| r.name() == how).copied()?;
                 let along = if line == "row" { Along::Rows } else { Along::Cols };
                 vec![OpKind::Reduce { how, along, tile: self.value(ty), running: None }]
+            }
+            Family::TopK => {
+                let along = if name == "row_topk" { Along::Rows } else { Along::Cols };
+                vec![OpKind::TopK(TopK { along, k: 8, tile: self.value(ty), running: None })]
             }
             Family::KeepFirst => {
                 let along = if name == "keep_cols" { Along::Cols } else { Along::Rows };

@@ -75,6 +75,11 @@ families! {
     /// Reductions of a tile: `row_*` gives one f32 per row, `col_*` one per column; the forms that end in `_with` go on
     /// from a running vector.
     Reduce = "Reductions",
+    /// The k largest elements of every row or column, largest first, as a tile of f32 (or i32) values and one of i32 indices. NaN ranks
+    /// above every number, zeros of both signs are equal, of equal elements the one of the lower index comes first. Zeros come out as
+    /// +0. Past the first k, values are -inf (the least i32) and indices -1. The forms that end in `_with` go on from running values
+    /// and indices; a running element of index -1 is none.
+    TopK = "Top-k",
     /// Keeps the first columns or rows of a tile and replaces the others.
     KeepFirst = "Tail masks",
     /// Keeps the elements on one side of a diagonal and replaces the others.
@@ -164,6 +169,7 @@ impl OpKind {
             OpKind::Selection(Selection::Select { .. }) => Family::Select,
             OpKind::Selection(Selection::Iota { .. }) => Family::Iota,
             OpKind::Reduce { .. } => Family::Reduce,
+            OpKind::TopK(_) => Family::TopK,
             OpKind::LoadVector { .. } => Family::LoadVector,
             OpKind::LoadScalar { .. } => Family::LoadScalar,
             OpKind::KeepFirst { .. } => Family::KeepFirst,
@@ -317,6 +323,16 @@ impl Family {
                 ]
             }
             Family::Reduce => reductions(),
+            Family::TopK => {
+                let [rows, cols] = [
+                    "The largest elements of every row, along the columns of two tiles.",
+                    "The largest elements of every column, along the rows of two tiles. Where a tile can be loaded transposed, this form costs less.",
+                ];
+                vec![
+                    self.entry("row_topk", &["row_topk", "row_topk_with"], Exact, rows),
+                    self.entry("col_topk", &["col_topk", "col_topk_with"], Exact, cols),
+                ]
+            }
             Family::KeepFirst => vec![
                 self.entry(
                     "keep_cols",

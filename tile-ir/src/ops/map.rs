@@ -199,6 +199,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::LoadScalar { .. }
         | OpKind::Group(_)
         | OpKind::Transpose { .. }
+        | OpKind::TopK(_)
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }
         | OpKind::StoreTranspose { .. }

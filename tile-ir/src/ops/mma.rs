@@ -66,6 +66,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Triangle { .. }
         | OpKind::Group(_)
         | OpKind::Transpose { .. }
+        | OpKind::TopK(_)
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }
         | OpKind::StoreTranspose { .. }
@@ -206,6 +207,7 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
         | OpKind::Triangle { .. }
         | OpKind::Group(_)
         | OpKind::Transpose { .. }
+        | OpKind::TopK(_)
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }
         | OpKind::StoreTranspose { .. }

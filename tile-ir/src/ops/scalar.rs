@@ -53,6 +53,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Triangle { .. }
         | OpKind::Group(_)
         | OpKind::Transpose { .. }
+        | OpKind::TopK(_)
         | OpKind::SubTile { .. }
         | OpKind::SetSubTile { .. }
         | OpKind::StoreTranspose { .. }

@@ -33,7 +33,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn part_of(&mut self, layout: Layout, chunk: Id, i: u32) -> Id {
+    pub(crate) fn part_of(&mut self, layout: Layout, chunk: Id, i: u32) -> Id {
         let ty = self.e.ty(layout.component());
         self.e.pure_with(Inst::CompositeExtract, ty, &[chunk], &[i])
     }
@@ -43,7 +43,7 @@ impl Lowering<'_> {
     /// A bit of the number of the register changes places with the same bit of the number of the lane, one bit after the
     /// other: two registers that differ in the bit exchange half of their lanes. Measured with Intel's compiler on pvc and
     /// bmg, per 16 x 16 elements: 208 instructions for 32 bits and 140 for 16 bits (200 without the pairs).
-    fn transposed(&mut self, ty: Ty, mut rows: Vec<Id>) -> Vec<Id> {
+    pub(crate) fn transposed(&mut self, ty: Ty, mut rows: Vec<Id>) -> Vec<Id> {
         if ty == Ty::Int(16) {
             return self.transposed_pairs(&rows);
         }
@@ -94,7 +94,7 @@ impl Lowering<'_> {
     }
 
     /// `bool`: the number of the lane has this bit.
-    fn lanes_with(&mut self, bit: u32) -> Id {
+    pub(crate) fn lanes_with(&mut self, bit: u32) -> Id {
         let lane = self.lane();
         let bits = self.e.and_u32(lane, bit);
         let zero = self.e.u32(0);

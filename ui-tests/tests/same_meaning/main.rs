@@ -19,6 +19,7 @@ mod scalars;
 mod scopes;
 mod selection;
 mod tiles;
+mod topk;
 mod vectors;
 
 use tile_std::prelude::*;

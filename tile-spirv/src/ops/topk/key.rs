@@ -1,0 +1,193 @@
+//! Owns how elements become keys and come back: the order of `tile_ir::topk` in registers.
+//!
+//! An element of 16 bits has its index in the same word: the key of its bits above, the complement of the index below, so that
+//! the larger word comes first and one step of a network is two instructions. One of 32 bits has its index in a word
+//! beside. A packed word is 0 only for no element.
+//! *Assumes* fewer than 65,535 rows and columns, which the register file bounds far below.
+
+use rspirv::spirv::{Capability, Op as Inst};
+use tile_ir::types::DType;
+
+use super::Entry;
+use crate::arith::U32;
+use crate::control::Lowering;
+use crate::lanes::{LANES, Layout};
+use crate::module::{Id, Ty};
+
+/// Which index an element has in its tile.
+#[derive(Clone, Copy)]
+pub(super) enum Index {
+    /// The same row in every lane.
+    Row(u32),
+    /// The columns of a chunk, one per lane.
+    Column(u32),
+}
+
+/// The bits of +inf of a float type, as the upper half of a word where it has 16 bits; `None` for integers.
+const fn infinity(dtype: DType) -> Option<u32> {
+    match dtype {
+        DType::F16 => Some(0x7C00_0000),
+        DType::Bf16 => Some(0x7F80_0000),
+        DType::F32 | DType::Tf32 => Some(0x7F80_0000),
+        DType::I32 | DType::I8 | DType::U8 | DType::Bool => None,
+    }
+}
+
+/// The key of NaN, above that of +inf.
+const fn nan_key(dtype: DType, infinity: u32) -> u32 {
+    2 * infinity + if dtype.size_bytes() == 2 { 0x1_0000 } else { 1 }
+}
+
+/// The bits of the quiet NaN.
+const fn quiet_nan(dtype: DType, infinity: u32) -> u32 {
+    infinity | if matches!(dtype, DType::F16) { 0x0200_0000 } else { 0x0040_0000 }
+}
+
+const SIGN: u32 = 0x8000_0000;
+
+impl Lowering<'_> {
+    /// An element of a tile, given as it lies in a chunk.
+    pub(super) fn entry(&mut self, dtype: DType, part: Id, index: Index) -> Entry {
+        if dtype.size_bytes() == 2 {
+            let bits = self.e.resize(U32, part);
+            let sixteen = self.e.u32(16);
+            let bits = self.e.pure(Inst::ShiftLeftLogical, U32, &[bits, sixteen]);
+            let low = match index {
+                Index::Row(row) => self.e.u32(0xFFFF - row),
+                Index::Column(across) => {
+                    let lane = self.lane();
+                    let first = self.e.u32(0xFFFF - LANES * across);
+                    self.e.sub(U32, first, lane)
+                }
+            };
+            return Entry { key: self.float_key(dtype, bits, Some(low)), index: None };
+        }
+        let index = match index {
+            Index::Row(row) => self.e.u32(row),
+            Index::Column(across) => {
+                let lane = self.lane();
+                self.e.add_u32(lane, LANES * across)
+            }
+        };
+        Entry { key: self.wide_key(dtype, part), index: Some(index) }
+    }
+
+    /// A running element, which is none if its index is -1. `value` is of the type that `dtype` computes in.
+    pub(super) fn running_entry(&mut self, dtype: DType, value: Id, index: Id) -> Entry {
+        let key = self.wide_key(dtype.wide(), value);
+        let nowhere = self.e.u32(u32::MAX);
+        let none = self.e.pure(Inst::IEqual, Ty::Bool, &[index, nowhere]);
+        let zero = self.e.u32(0);
+        Entry { key: self.e.select(U32, none, zero, key), index: Some(index) }
+    }
+
+    /// An element of the tile as it stands beside running ones: its key in the type its values have, its index from a base on.
+    pub(super) fn based(&mut self, dtype: DType, entry: Entry, base: Id) -> Entry {
+        let (key, index) = match entry.index {
+            Some(index) => (entry.key, index),
+            None => {
+                let (value, index) = self.decoded(dtype, Some(entry), false);
+                (self.wide_key(dtype.wide(), value), index)
+            }
+        };
+        Entry { key, index: Some(self.e.add(U32, index, base)) }
+    }
+
+    /// The key of a value of 32 bits.
+    fn wide_key(&mut self, dtype: DType, value: Id) -> Id {
+        let bits = self.as_word(dtype, value);
+        if dtype.is_integer() {
+            let sign = self.e.u32(SIGN);
+            return self.e.pure(Inst::BitwiseXor, U32, &[bits, sign]);
+        }
+        self.float_key(dtype, bits, None)
+    }
+
+    /// The key of a float given by its bits, perhaps with more below them.
+    fn float_key(&mut self, dtype: DType, bits: Id, low: Option<Id>) -> Id {
+        let infinity = infinity(dtype).unwrap_or(0);
+        let (by, size) = (self.e.u32(31), self.e.u32(!SIGN));
+        let sign = self.e.pure(Inst::ShiftRightArithmetic, U32, &[bits, by]);
+        let flipped = self.e.pure(Inst::BitwiseAnd, U32, &[sign, size]);
+        let flipped = self.e.pure(Inst::BitwiseXor, U32, &[bits, flipped]);
+        let signed = self.e.sub(U32, flipped, sign);
+        let (above, mut nan) = (self.e.u32(infinity), self.e.u32(nan_key(dtype, infinity)));
+        let mut above = above;
+        if let Some(low) = low {
+            above = self.e.add(U32, above, low);
+            nan = self.e.add(U32, nan, low);
+        }
+        let key = self.e.add(U32, signed, above);
+        self.e.opencl_once(rspirv::spirv::OpenclStd100Op::u_min as u32, U32, &[key, nan])
+    }
+
+    /// The value, of the type that `dtype` computes in, and the index of an element; without one, the least value and -1.
+    /// `perhaps` says that the lanes of some have none.
+    pub(super) fn decoded(&mut self, dtype: DType, entry: Option<Entry>, perhaps: bool) -> (Id, Id) {
+        let nowhere = self.e.u32(u32::MAX);
+        let Some(Entry { key, index }) = entry else {
+            let least = if dtype.is_integer() {
+                self.e.u32(SIGN)
+            } else {
+                self.e.int(Ty::Float(32), f32::NEG_INFINITY.to_bits().into())
+            };
+            return (least, nowhere);
+        };
+        // What has an index beside it has a key of 32 bits, whatever the tile was.
+        let dtype = if index.is_some() { dtype.wide() } else { dtype };
+        let (top, index) = match index {
+            Some(index) => (key, index),
+            None => {
+                let low = self.e.and_u32(key, 0xFFFF);
+                let all = self.e.u32(0xFFFF);
+                let index = self.e.pure(Inst::BitwiseXor, U32, &[low, all]);
+                let zero = self.e.u32(0);
+                let index = if perhaps {
+                    let none = self.e.pure(Inst::IEqual, Ty::Bool, &[key, zero]);
+                    self.e.select(U32, none, nowhere, index)
+                } else {
+                    index
+                };
+                (self.e.and_u32(key, 0xFFFF_0000), index)
+            }
+        };
+        let Some(infinity) = infinity(dtype) else {
+            let sign = self.e.u32(SIGN);
+            return (self.e.pure(Inst::BitwiseXor, U32, &[top, sign]), index);
+        };
+        let (by, below) = (self.e.u32(31), self.e.u32(infinity));
+        let signed = self.e.sub(U32, top, below);
+        let sign = self.e.pure(Inst::ShiftRightArithmetic, U32, &[signed, by]);
+        let size = self.e.pure(Inst::BitwiseXor, U32, &[signed, sign]);
+        let size = self.e.sub(U32, size, sign);
+        let sign = self.e.and_u32(sign, SIGN);
+        let bits = self.e.pure(Inst::BitwiseOr, U32, &[size, sign]);
+        let (nan, quiet) = (self.e.u32(nan_key(dtype, infinity)), self.e.u32(quiet_nan(dtype, infinity)));
+        let is_nan = self.e.pure(Inst::UGreaterThanEqual, Ty::Bool, &[top, nan]);
+        let bits = self.e.select(U32, is_nan, quiet, bits);
+        if dtype != DType::F16 {
+            return (self.as_number(DType::F32, bits), index);
+        }
+        self.e.need(Capability::Float16);
+        let half = self.e.shr_u32(bits, 16);
+        let half = self.e.resize(Ty::Int(16), half);
+        let half = self.e.pure(Inst::Bitcast, Ty::Float(16), &[half]);
+        (self.e.pure(Inst::FConvert, Ty::Float(32), &[half]), index)
+    }
+
+    /// The bits of a value of 32 bits.
+    pub(super) fn as_word(&mut self, dtype: DType, value: Id) -> Id {
+        if dtype.is_integer() { value } else { self.e.pure(Inst::Bitcast, U32, &[value]) }
+    }
+
+    /// The value of a type of 32 bits that a word holds.
+    pub(super) fn as_number(&mut self, dtype: DType, word: Id) -> Id {
+        if dtype.is_integer() { word } else { self.e.pure(Inst::Bitcast, Ty::Float(32), &[word]) }
+    }
+
+    /// A component of a chunk of i32.
+    pub(super) fn word_of(&mut self, chunk: Id, i: u32) -> Id {
+        let ty = self.e.ty(Layout::register(DType::I32));
+        self.e.pure_with(Inst::CompositeExtract, ty, &[chunk], &[i])
+    }
+}
