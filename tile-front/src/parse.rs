@@ -209,12 +209,16 @@ impl<'a> Parser<'a> {
             }
             SynExpr::Group(g) => self.parse_expr(&g.expr),
             SynExpr::Path(p) => {
+                if let Some(value) = float_constant(&p.path) {
+                    return Some(self.expr(p.path.span(), ExprKind::Float(value)));
+                }
                 let Some(ident) = p.path.get_ident() else {
                     self.diags.push(
                         Code::FreeName,
                         p.path.span(),
                         "a path is not a value of the kernel language",
-                        "pass the value as a scalar parameter or write the literal",
+                        "pass the value as a scalar parameter or write the literal; of constants there are `f32::INFINITY`, \
+                         `f32::NEG_INFINITY` and `f32::NAN`",
                     );
                     return None;
                 };
@@ -522,5 +526,17 @@ fn refusal(e: &SynExpr) -> (Span, &'static str, &'static str) {
         | SynExpr::MethodCall(_)
         | SynExpr::Match(_)
         | _ => (e.span(), "this expression", "`docs/` lists what a kernel body may contain"),
+    }
+}
+
+/// The value of a constant of f32 that no literal has.
+fn float_constant(path: &syn::Path) -> Option<f32> {
+    let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+    let [ty, name] = names.as_slice() else { return None };
+    match (ty.as_str(), name.as_str()) {
+        ("f32", "INFINITY") => Some(f32::INFINITY),
+        ("f32", "NEG_INFINITY") => Some(f32::NEG_INFINITY),
+        ("f32", "NAN") => Some(f32::NAN),
+        _ => None,
     }
 }

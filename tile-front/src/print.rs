@@ -263,6 +263,15 @@ impl Printer<'_> {
         let span = e.span;
         match &e.kind {
             ExprKind::Int(v, suffix) => int(*v, *suffix, span),
+            ExprKind::Float(v) if !v.is_finite() => {
+                let name = match v.is_nan() {
+                    true => "NAN",
+                    false if *v > 0.0 => "INFINITY",
+                    false => "NEG_INFINITY",
+                };
+                let name = ident(name, span);
+                quote_spanned!(span => ::core::primitive::f32::#name)
+            }
             ExprKind::Float(v) => {
                 let mut lit = Literal::f32_suffixed(v.abs());
                 lit.set_span(span);

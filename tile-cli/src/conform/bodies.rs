@@ -459,6 +459,9 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
             (ScalarType::I32, "-2147483647i32"),
             (ScalarType::U64, "18446744073709551615u64"),
             (ScalarType::F32, "1.17549435e-38"),
+            (ScalarType::F32, "f32::INFINITY"),
+            (ScalarType::F32, "f32::NEG_INFINITY"),
+            (ScalarType::F32, "f32::NAN"),
             (ScalarType::Bool, "true"),
         ]
         .iter()

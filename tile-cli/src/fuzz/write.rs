@@ -3,6 +3,7 @@
 //! *Guarantees*: a seed gives one case; a kernel obeys every rule of the language, the register budget aside; loops
 //! end. *Not here*: what a kernel means.
 
+mod best;
 mod expr;
 
 use tile_ir::ir::Reduction;
@@ -378,7 +379,8 @@ impl Writer {
                 let ty = self.scalar_type();
                 self.declare(ty);
             }
-            8..=10 => self.assign(),
+            8 | 9 => self.assign(),
+            10 => self.best(),
             11 | 12 => self.multiply(),
             13 if self.place == Place::Kernel => self.prefetch(),
             13 | 14 => self.call(),

@@ -94,7 +94,7 @@ families! {
     Transpose = "Transposes",
     /// Parts of a tile, at places known at compile time.
     SubTile = "Parts of tiles",
-    /// A literal.
+    /// A literal, or a constant of f32 that no literal has.
     Const = "Scalar constants",
     /// Scalar arithmetic of two operands of one type.
     Binary = "Scalar arithmetic",
@@ -393,7 +393,7 @@ impl Family {
                     self.entry(kind.name(), &[kind.name()], Exact, doc)
                 })
                 .collect(),
-            Family::Const => self.single("const", &["1"], Exact),
+            Family::Const => self.single("const", &["1", "f32::INFINITY", "f32::NEG_INFINITY", "f32::NAN"], Exact),
             Family::Binary => {
                 Binary::ALL.iter().map(|op| self.entry(op.name(), &[op.symbol()], Exact, op.doc())).collect()
             }

@@ -94,7 +94,7 @@ impl Lowering<'_> {
     }
 
     /// `bool`: the number of the lane has this bit.
-    pub(crate) fn lanes_with(&mut self, bit: u32) -> Id {
+    fn lanes_with(&mut self, bit: u32) -> Id {
         let lane = self.lane();
         let bits = self.e.and_u32(lane, bit);
         let zero = self.e.u32(0);

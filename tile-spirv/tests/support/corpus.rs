@@ -15,6 +15,8 @@ use tile_ir::verify::Verified;
 mod groups;
 #[path = "operands.rs"]
 mod operands;
+#[path = "topk.rs"]
+mod topk;
 
 /// What of a kernel its golden file shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -619,6 +621,7 @@ pub fn rich_samples() -> Vec<Sample> {
     integer_samples(&mut out);
     groups::group_samples(&mut out);
     operands::operand_samples(&mut out);
+    topk::top_k_samples(&mut out);
     out
 }
 

@@ -1,4 +1,4 @@
-//! T015, T016, T041: how many elements a top-k keeps, and where, is known at compile time; it gives two tiles; it orders numbers.
+//! T010, T014, T015, T041: how many elements a top-k keeps, and where, is known at compile time; it gives two tiles; it orders numbers.
 
 use tile_std::prelude::*;
 

@@ -5,23 +5,14 @@
 //! beside. A packed word is 0 only for no element.
 //! *Assumes* fewer than 65,535 rows and columns, which the register file bounds far below.
 
-use rspirv::spirv::{Capability, Op as Inst};
+use rspirv::spirv::{Capability, Op as Inst, OpenclStd100Op as Std};
 use tile_ir::types::DType;
 
 use super::Entry;
 use crate::arith::U32;
 use crate::control::Lowering;
-use crate::lanes::{LANES, Layout};
+use crate::lanes::Layout;
 use crate::module::{Id, Ty};
-
-/// Which index an element has in its tile.
-#[derive(Clone, Copy)]
-pub(super) enum Index {
-    /// The same row in every lane.
-    Row(u32),
-    /// The columns of a chunk, one per lane.
-    Column(u32),
-}
 
 /// The bits of +inf of a float type, as the upper half of a word where it has 16 bits; `None` for integers.
 const fn infinity(dtype: DType) -> Option<u32> {
@@ -46,30 +37,21 @@ const fn quiet_nan(dtype: DType, infinity: u32) -> u32 {
 const SIGN: u32 = 0x8000_0000;
 
 impl Lowering<'_> {
-    /// An element of a tile, given as it lies in a chunk.
-    pub(super) fn entry(&mut self, dtype: DType, part: Id, index: Index) -> Entry {
+    /// An element of a tile, given as it lies in a chunk, with its index.
+    pub(super) fn entry(&mut self, dtype: DType, part: Id, index: u32) -> Entry {
         if dtype.size_bytes() == 2 {
-            let bits = self.e.resize(U32, part);
-            let sixteen = self.e.u32(16);
-            let bits = self.e.pure(Inst::ShiftLeftLogical, U32, &[bits, sixteen]);
-            let low = match index {
-                Index::Row(row) => self.e.u32(0xFFFF - row),
-                Index::Column(across) => {
-                    let lane = self.lane();
-                    let first = self.e.u32(0xFFFF - LANES * across);
-                    self.e.sub(U32, first, lane)
-                }
-            };
-            return Entry { key: self.float_key(dtype, bits, Some(low)), index: None };
+            let bits = self.upper(part);
+            return Entry { key: self.float_key(dtype, bits, 0xFFFF - index), index: None };
         }
-        let index = match index {
-            Index::Row(row) => self.e.u32(row),
-            Index::Column(across) => {
-                let lane = self.lane();
-                self.e.add_u32(lane, LANES * across)
-            }
-        };
-        Entry { key: self.wide_key(dtype, part), index: Some(index) }
+        Entry { key: self.wide_key(dtype, part), index: Some(self.e.u32(index)) }
+    }
+
+    /// A 16-bit word as the upper half of one of 32 bits. That is the f32 of a bf16, whose conversion is one shift; widening and
+    /// shifting an integer takes two instructions.
+    fn upper(&mut self, part: Id) -> Id {
+        self.e.need(Capability::BFloat16ConversionINTEL);
+        let float = self.e.pure(Inst::ConvertBF16ToFINTEL, Ty::Float(32), &[part]);
+        self.e.pure(Inst::Bitcast, U32, &[float])
     }
 
     /// A running element, which is none if its index is -1. `value` is of the type that `dtype` computes in.
@@ -100,25 +82,24 @@ impl Lowering<'_> {
             let sign = self.e.u32(SIGN);
             return self.e.pure(Inst::BitwiseXor, U32, &[bits, sign]);
         }
-        self.float_key(dtype, bits, None)
+        self.float_key(dtype, bits, 0)
     }
 
     /// The key of a float given by its bits, perhaps with more below them.
-    fn float_key(&mut self, dtype: DType, bits: Id, low: Option<Id>) -> Id {
+    ///
+    /// Measured with Intel's compiler on pvc: a select costs less than shifting the sign down and flipping by it, which needs the
+    /// constants of every row in registers.
+    fn float_key(&mut self, dtype: DType, bits: Id, low: u32) -> Id {
         let infinity = infinity(dtype).unwrap_or(0);
-        let (by, size) = (self.e.u32(31), self.e.u32(!SIGN));
-        let sign = self.e.pure(Inst::ShiftRightArithmetic, U32, &[bits, by]);
-        let flipped = self.e.pure(Inst::BitwiseAnd, U32, &[sign, size]);
-        let flipped = self.e.pure(Inst::BitwiseXor, U32, &[bits, flipped]);
-        let signed = self.e.sub(U32, flipped, sign);
-        let (above, mut nan) = (self.e.u32(infinity), self.e.u32(nan_key(dtype, infinity)));
-        let mut above = above;
-        if let Some(low) = low {
-            above = self.e.add(U32, above, low);
-            nan = self.e.add(U32, nan, low);
-        }
+        let (zero, sign) = (self.e.u32(0), self.e.u32(SIGN));
+        // Sign and size as two's complement, in which zeros of both signs are 0, then counted from -inf: the NaNs of both signs
+        // come to lie above +inf.
+        let negative = self.e.pure(Inst::SLessThan, Ty::Bool, &[bits, zero]);
+        let turned = self.e.sub(U32, sign, bits);
+        let signed = self.e.select(U32, negative, turned, bits);
+        let (above, nan) = (self.e.u32(infinity + low), self.e.u32(nan_key(dtype, infinity) + low));
         let key = self.e.add(U32, signed, above);
-        self.e.opencl_once(rspirv::spirv::OpenclStd100Op::u_min as u32, U32, &[key, nan])
+        self.e.opencl_once(Std::u_min as u32, U32, &[key, nan])
     }
 
     /// The value, of the type that `dtype` computes in, and the index of an element; without one, the least value and -1.
