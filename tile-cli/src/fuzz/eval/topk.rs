@@ -28,9 +28,22 @@ fn order(a: &Entry, b: &Entry) -> Ordering {
     numbers.then(a.1.cmp(&b.1))
 }
 
-/// True when all correct devices have this very number. Of a zero only the sign may be open.
-fn is_certain(n: &Num) -> bool {
-    n.e == 0.0 || (n.v == 0.0 && n.e <= f64::from(f32::from_bits(1)))
+/// True when correct devices agree which of two elements comes first.
+fn decided(a: &Num, b: &Num) -> bool {
+    let error = a.e + b.e;
+    // What may be NaN is unknown, so a NaN is certain.
+    error == 0.0 || a.v.is_nan() || b.v.is_nan() || (f64::from(a.v) - f64::from(b.v)).abs() > 1.001 * error
+}
+
+/// The value at a place of a sorted line. Where the order is open, the values there differ by no more than the largest error.
+fn shown(value: Num, sure: bool, largest_error: f64) -> Num {
+    match value.int {
+        Some(_) => value,
+        None if value.is_unknown() || value.v.is_nan() => value,
+        // Of a zero with an open sign too, the result is plus.
+        None if value.v == 0.0 && value.e <= f64::from(f32::from_bits(1)) && sure => Num::exact(0.0),
+        None => Num { e: if sure { value.e } else { largest_error }, ..value },
+    }
 }
 
 impl Eval<'_> {
@@ -72,16 +85,17 @@ impl Eval<'_> {
                     }
                 }
             }
-            let certain = all.iter().all(|(value, _)| is_certain(value));
             all.sort_by(order);
-            for (i, (value, index)) in all.into_iter().take(k).enumerate() {
+            let unknown = all.iter().any(|(value, _)| value.is_unknown());
+            let largest_error = all.iter().map(|(value, _)| value.e).fold(0.0, f64::max);
+            for (i, (value, index)) in all.iter().enumerate().take(k) {
                 let at = match what.along {
                     Along::Rows => line * room + i,
                     Along::Cols => i * lines + line,
                 };
-                let value = if value.int.is_none() && value.v == 0.0 { Num::exact(0.0) } else { value };
-                out[0][at] = if certain { value } else { Num::UNKNOWN };
-                out[1][at] = if certain { Num::whole(index as i32) } else { Num::UNKNOWN };
+                let sure = all.iter().enumerate().all(|(j, (other, _))| i == j || decided(value, other));
+                out[0][at] = if unknown { Num::UNKNOWN } else { shown(*value, sure, largest_error) };
+                out[1][at] = if unknown || !sure { Num::UNKNOWN } else { Num::whole(*index as i32) };
             }
         }
         if what.running.is_none() {

@@ -3,8 +3,8 @@
 use super::*;
 
 impl Writer {
-    /// The largest elements of a tile's rows or columns, perhaps merged with those of another, as a vector that shows both values
-    /// and indices.
+    /// The largest elements of a tile's rows or columns, perhaps merged with those of another, as a vector of the sums
+    /// of values or of indices.
     pub(super) fn best(&mut self) {
         let is_tile = |v: &Var| matches!(v.ty, Ty::Tile(_, _, _, Role::Row | Role::Acc));
         let Some(Var { name: x, ty: Ty::Tile(_, rows, cols, _), .. }) = self.any(is_tile) else {
@@ -30,9 +30,14 @@ impl Writer {
         }
         let ty = Ty::Vector(D::F32, len, by_rows);
         let name = self.fresh("v");
-        let sum = format!("{line}_sum()");
+        // Indices are open where rounding decides the order, and would hide the values.
+        let seen = if self.dice.one_in(3) {
+            format!("{i}.to::<f32>()")
+        } else {
+            format!("{v}.keep_{side}({k}u32, 0.0)")
+        };
         self.out.push(Stmt::Line {
-            text: format!("let {name} = {v}.keep_{side}({k}u32, 0.0).{sum}.add(&{i}.to::<f32>().{sum});"),
+            text: format!("let {name} = {seen}.{line}_sum();"),
             simpler: vec![format!("let {name}: {} = fill(1.5);", ty.text())],
         });
         self.vars.push(Var { name, ty, mutable: false });
