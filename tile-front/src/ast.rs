@@ -3,15 +3,17 @@
 //! *Guarantees*: a tree holds only constructs of the language, each with the user's span; expression ids are
 //! dense, so later stages can keep facts about expressions in vectors. *Not here*: types.
 
+mod choose;
 mod topk;
 
+pub use choose::Choose;
 pub use topk::{TopKCall, TopKFrom};
 
 use proc_macro2::{Ident, Span};
 
 use crate::closure::Closure;
-use tile_ir::ir::{Barrier, LoadForm, Logic, Peers, Place, Reduction};
-use tile_ir::map::{MapBinary, MapTernary, MapUnary};
+use tile_ir::ir::{Barrier, LoadForm, Peers, Place, Reduction};
+use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Unary};
 use tile_ir::types::{Along, DType, Role, ScalarType};
 
@@ -418,68 +420,6 @@ pub enum PartIndex {
     Size(SizeExpr),
     /// Of the counters of unrolled loops, which are known where the loop is written out.
     Scalar(Expr),
-}
-
-/// A method that compares elements or chooses among them, or an element-wise one of three operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choose {
-    /// `x.fma(&a, &b)`
-    Ternary(MapTernary),
-    /// `x.lt(&y)`; with an encoding, `x.lt_row(&v)`.
-    Compare(Compare, Option<Along>),
-    /// `mask.and(&other)`
-    Logic(Logic),
-    /// `mask.not()`
-    Not,
-    /// `mask.select(&a, &b)`
-    Select,
-}
-
-impl Choose {
-    /// What the method of a name is.
-    pub fn from_name(name: &str) -> Option<Choose> {
-        let compare = |name: &str| Compare::ALL.iter().copied().find(|op| op.name() == name);
-        if let Some(op) = MapTernary::from_name(name) {
-            return Some(Choose::Ternary(op));
-        }
-        if let Some(op) = compare(name) {
-            return Some(Choose::Compare(op, None));
-        }
-        for (along, suffix) in [(Along::Rows, "_row"), (Along::Cols, "_col")] {
-            if let Some(op) = name.strip_suffix(suffix).and_then(compare) {
-                return Some(Choose::Compare(op, Some(along)));
-            }
-        }
-        if let Some(op) = Logic::ALL.iter().copied().find(|op| op.name() == name) {
-            return Some(Choose::Logic(op));
-        }
-        match name {
-            "not" => Some(Choose::Not),
-            "select" => Some(Choose::Select),
-            _ => None,
-        }
-    }
-
-    /// How many operands it takes.
-    pub const fn operands(self) -> usize {
-        match self {
-            Choose::Ternary(_) | Choose::Select => 2,
-            Choose::Compare(..) | Choose::Logic(_) => 1,
-            Choose::Not => 0,
-        }
-    }
-
-    /// The form of a call, for messages.
-    pub fn form(self, name: &str) -> String {
-        match self {
-            Choose::Ternary(_) => format!("x.{name}(&a, &b)` or, with numbers, `x.{name}(a, b)"),
-            Choose::Compare(_, None) => format!("x.{name}(&y)` or `x.{name}(s)"),
-            Choose::Compare(_, Some(_)) => format!("x.{name}(&v)"),
-            Choose::Logic(_) => format!("mask.{name}(&other)"),
-            Choose::Not => "mask.not()".to_string(),
-            Choose::Select => "mask.select(&a, &b)` or `mask.select(&a, s)".to_string(),
-        }
-    }
 }
 
 /// The right operand of an element-wise op.

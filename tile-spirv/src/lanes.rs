@@ -226,20 +226,18 @@ pub(crate) fn loads(tile: TileType, form: LoadForm) -> Result<Vec<Message>, Lowe
     Ok(messages)
 }
 
-/// A transposing load moves 8 columns of 32 bits by 16 rows: a packed chunk (4, 2 or 1 elements along K), an 8 x 16 chunk of
-/// 32 bits, or two 8 x 16 chunks of 16 bits below each other, of which the tile may have only the upper one.
+/// A transposing load moves 8 columns of 32 bits by 16 rows: a packed chunk (4, 2 or 1 elements along K), or an 8 x 16 chunk
+/// of 32 bits.
 fn transposed(tile: TileType) -> Result<Vec<Message>, LowerError> {
     let (op, elem_bytes, width, height, count) = (BlockOp::Transpose, 4, 8, 16, 1);
     if legal::block(op, elem_bytes, width, height, count).is_none() {
         return Err(LowerError::NoMessage { op, elem_bytes, rows: height, cols: width });
     }
     let layout = Layout::of(tile);
-    let per_message = if layout.chunk() == Ty::Int8(16) { 2 } else { 1 };
     let mut out = vec![];
-    for k in 0..layout.down().div_ceil(per_message) {
+    for k in 0..layout.down() {
         for n in 0..layout.across() {
-            let filled = per_message * k..layout.down().min(per_message * (k + 1));
-            let chunks = filled.map(|down| layout.index(down, n)).collect();
+            let chunks = vec![layout.index(k, n)];
             out.push(Message { elem_bytes, width, height, count, x: width * k, y: height * n, chunks });
         }
     }
