@@ -169,6 +169,7 @@ impl Walk {
                     }
                     Method::Part
                     | Method::Transpose
+                    | Method::Vector(_)
                     | Method::Tiles(..)
                     | Method::Outside
                     | Method::To(_)
@@ -208,6 +209,7 @@ impl Walk {
                 | CallOp::LoadScalar { at, .. } => self.at(at),
                 CallOp::Store { tile, at, .. }
                 | CallOp::StoreTranspose { tile, at, .. }
+                | CallOp::StoreVector { vector: tile, at, .. }
                 | CallOp::AtomicAdd { value: tile, at, .. } => {
                     self.expr(tile);
                     self.at(at);

@@ -6,6 +6,7 @@
 mod choose;
 mod topk;
 
+pub use crate::methods::VectorMethod;
 pub use choose::Choose;
 pub use topk::{TopKCall, TopKFrom};
 
@@ -391,6 +392,8 @@ pub enum Method {
     Choose(Choose, Vec<Operand>),
     /// `x.map(|v| ..)`, `x.zip(&y, |a, b| ..)`
     Closure(Box<Closure>),
+    /// A method that reduces or re-encodes, without operands.
+    Vector(VectorMethod),
     /// `x.transpose()`
     Transpose,
     /// `x.row_topk::<P>(k)` and its kin.
@@ -562,6 +565,17 @@ pub enum CallOp {
         tile: Expr,
         /// Where.
         at: At,
+    },
+    /// `store_vec(c, &v, at)` or, with `owned` false, `store_vec_at(c, &v, coord)`.
+    StoreVector {
+        /// The destination.
+        global: Ident,
+        /// The vector.
+        vector: Expr,
+        /// Where.
+        at: At,
+        /// True for `store_vec`.
+        owned: bool,
     },
     /// `atomic_add(c, &tile, at)` or, with `vector`, `atomic_add_vec(c, &v, at)`.
     AtomicAdd {

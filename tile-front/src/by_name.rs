@@ -8,7 +8,7 @@ use proc_macro2::Span as TokenSpan;
 
 use crate::ast::{At, Bound, DTypeRef, SizeRef};
 use crate::infer::Infer;
-use crate::value::{SymTile, Val};
+use crate::value::{SymTile, SymVector, Val};
 use tile_ir::error::Code;
 use tile_ir::ir::{LoadForm, ParamId};
 use tile_ir::types::{Along, Role};
@@ -229,6 +229,34 @@ impl Infer<'_> {
                  here the tile is `{rows}` x `{cols}`{here}"
             ),
             &format!("use a tile of that size, or `own_tile::<{rows}, {cols}>(..)`"),
+        )
+    }
+
+    /// As [`Infer::check_owned`] for a vector: it has as many elements as the owned tile has rows, or columns.
+    pub(crate) fn check_owned_line(&mut self, at: &At, v: &SymVector) -> Option<()> {
+        let At::Own(name) = at else { return Some(()) };
+        let Val::Own(owned) = self.lookup(name)? else { return Some(()) };
+        let (side, size) = match v.along {
+            Along::Rows => ("rows", &owned.rows),
+            Along::Cols => ("columns", &owned.cols),
+        };
+        if size.to_string() == v.len.to_string() {
+            return Some(());
+        }
+        let here = if self.binding.size(size) == self.binding.size(&v.len) {
+            format!(", though they agree in instance {}", self.binding.name)
+        } else {
+            String::new()
+        };
+        let (along, len) = (v.along.name(), v.len.to_string());
+        self.error(
+            Code::UnownedStore,
+            name.span(),
+            format!(
+                "a `{along}` vector stored at the value of `own_tile` has as many elements as the owned tile has {side}; here \
+                 the tile has `{size}` and the vector `{len}`{here}"
+            ),
+            "store a vector of that length, or own a tile of another size",
         )
     }
 

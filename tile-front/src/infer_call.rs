@@ -218,6 +218,9 @@ impl Infer<'_> {
                 Some(Val::Unit)
             }
             CallOp::Store { global, tile, at, owned } => self.store(call, global, tile, at, *owned),
+            CallOp::StoreVector { global, vector, at, owned } => {
+                self.store_vector(&call.name, global, vector, at, *owned)
+            }
             CallOp::StoreTranspose { global, tile, at } => self.store_transpose(&call.name, global, tile, at),
             CallOp::AtomicAdd { global, value, at, vector } => {
                 self.atomic_add(&call.name, global, value, at, *vector)
@@ -403,6 +406,7 @@ impl Infer<'_> {
                 Val::Tile(tile, sym),
             ) => self.layout_method(e, receiver, method, (tile, sym)),
             (Method::Closure(closure), val) => self.closure(e, closure, val, name),
+            (Method::Vector(method), val) => self.vector_method(e, *method, val, name),
             (method, val) => self.map_method(e, method, val, name, want),
         }
     }

@@ -128,7 +128,7 @@ impl Infer<'_> {
                     Code::ReduceOperand,
                     span,
                     format!("`{name}` reduces a tile to a `{side}` vector; here it is called on {found}"),
-                    "load the elements as a tile to reduce them",
+                    "a vector is reduced with `v.reduce_max()`, `v.reduce_sum()` and their kin",
                 )
             }
             (_, other) => {

@@ -10,6 +10,7 @@ use syn::{Expr as SynExpr, ExprCall, ExprMethodCall, GenericArgument, PathArgume
 
 use crate::ast::{
     At, Call, CallOp, Choose, Expr, ExprKind, FunctionArg, FunctionCall, GenericArg, Method, Operand,
+    VectorMethod,
 };
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
@@ -38,6 +39,8 @@ pub const OPS: &[(&str, &str)] = &[
     ("store", "store(c, &tile, at)"),
     ("store_at", "store_at(c, &tile, [row, col])"),
     ("store_transpose", "store_transpose(c, &tile, at)"),
+    ("store_vec", "store_vec(c, &v, at)"),
+    ("store_vec_at", "store_vec_at(c, &v, [row, i])"),
     ("atomic_add", "atomic_add(c, &tile, [row, col])"),
     ("atomic_add_vec", "atomic_add_vec(c, &v, [row, i])"),
     ("mma_AB", "mma_AB(&mut acc, &a, &b)"),
@@ -67,6 +70,18 @@ pub const METHODS: &[(&str, &str)] = &[
     ("keep_rows", "x.keep_rows(n, fill)"),
     ("tril", "x.tril(first_row, first_col, fill)"),
     ("triu", "x.triu(first_row, first_col, fill)"),
+    ("row_argmax", "x.row_argmax()"),
+    ("row_argmin", "x.row_argmin()"),
+    ("col_argmax", "x.col_argmax()"),
+    ("col_argmin", "x.col_argmin()"),
+    ("argmax", "v.argmax()"),
+    ("argmin", "v.argmin()"),
+    ("reduce_max", "v.reduce_max()"),
+    ("reduce_min", "v.reduce_min()"),
+    ("reduce_sum", "v.reduce_sum()"),
+    ("reduce_prod", "v.reduce_prod()"),
+    ("to_per_row", "v.to_per_row()"),
+    ("to_per_col", "v.to_per_col()"),
     ("transpose", "x.transpose()"),
     ("sub_tile", "x.sub_tile::<R, C>(i, j)"),
     ("set_sub_tile", "x.set_sub_tile(&part, i, j)"),
@@ -379,7 +394,9 @@ impl Parser<'_> {
                 };
                 Some(CallOp::Prefetch { tile: tile?, global: global?, at: at?, peers })
             }
-            "store_transpose" | "atomic_add" | "atomic_add_vec" => self.scatter_call(text, form, args),
+            "store_transpose" | "store_vec" | "store_vec_at" | "atomic_add" | "atomic_add_vec" => {
+                self.scatter_call(text, form, args)
+            }
             "store" | "store_at" => {
                 let global = self.global(&args[0], form);
                 let tile = self.tile_ref(&args[1], form);
@@ -601,7 +618,7 @@ impl Parser<'_> {
             (None, "row_topk" | "row_topk_with" | "col_topk" | "col_topk_with") => {
                 self.top_k(m, &text, form)?
             }
-            (None, _) => Method::Part,
+            (None, name) => VectorMethod::from_name(name).map_or(Method::Part, Method::Vector),
         };
         Some(self.expr(
             span,

@@ -11,7 +11,7 @@ use crate::decl::parse_size;
 use crate::parse::Parser;
 
 impl Parser<'_> {
-    /// `store_transpose`, `atomic_add`, `atomic_add_vec`.
+    /// `store_transpose`, `store_vec`, `store_vec_at`, `atomic_add`, `atomic_add_vec`.
     pub(crate) fn scatter_call(
         &mut self,
         text: &str,
@@ -25,10 +25,16 @@ impl Parser<'_> {
         if text == "store_transpose" {
             return Some(CallOp::StoreTranspose { global, tile: value, at });
         }
-        let vector = text == "atomic_add_vec";
-        if vector && let At::Own(name) = &at {
+        let (owned, vector) = (text == "store_vec", text != "atomic_add");
+        if vector
+            && !owned
+            && let At::Own(name) = &at
+        {
             let found = "a vector's coordinate is a list or `elements([..])`";
             return self.arguments(name.span(), form, found);
+        }
+        if text.starts_with("store") {
+            return Some(CallOp::StoreVector { global, vector: value, at, owned });
         }
         Some(CallOp::AtomicAdd { global, value, at, vector })
     }

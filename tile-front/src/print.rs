@@ -364,7 +364,7 @@ impl Printer<'_> {
             quote_spanned!(span => #(#args),*)
         };
         let (generic, argument) = match method {
-            Method::Part | Method::Outside | Method::Transpose | Method::Closure(_) => {
+            Method::Part | Method::Outside | Method::Transpose | Method::Vector(_) | Method::Closure(_) => {
                 (None, TokenStream::new())
             }
             Method::SubTile { rows, cols, at } => {
@@ -552,6 +552,7 @@ impl Printer<'_> {
             }
             CallOp::Store { global, tile, at, .. }
             | CallOp::StoreTranspose { global, tile, at }
+            | CallOp::StoreVector { global, vector: tile, at, .. }
             | CallOp::AtomicAdd { global, value: tile, at, .. } => {
                 let (tile, at, borrow) = (self.borrowed(tile), self.at(at), self.borrow(call, 0));
                 (quote_spanned! { span => #private::ops::memory::#name }, quote!(#global, #borrow #tile, #at))
@@ -567,7 +568,9 @@ impl Printer<'_> {
         let arguments = parens(arguments, call.parens);
         let call_text = quote! { #path #arguments };
         match &call.op {
-            CallOp::Store { owned: false, .. } => quote_spanned! { span => unsafe { #call_text } },
+            CallOp::Store { owned: false, .. } | CallOp::StoreVector { owned: false, .. } => {
+                quote_spanned! { span => unsafe { #call_text } }
+            }
             _ => call_text,
         }
     }

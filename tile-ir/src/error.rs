@@ -125,9 +125,11 @@ codes! {
     MapOperand = "T033", "An element-wise op takes operands that belong together element by element.",
         "The right operand has the left one's type, or is a scalar (f32 beside floats, i32 beside i32), or, beside a tile, a vector of f32 \
          (i32) along its rows (`PerRow`, one element per row) or columns (`PerCol`). Packed tiles have no element-wise ops: change the elements before packing.";
-    ReduceOperand = "T034", "A reduction takes a `Row` or `Acc` tile and gives a vector of its rows or columns: of f32, or of i32 for i32 tiles.",
+    ReduceOperand = "T034", "A reduction takes a `Row` or `Acc` tile and gives a vector of its rows or columns, or takes a vector and gives a scalar.",
         "`row_max`, `row_min`, `row_sum`, `row_prod` give one element per row (`rv<f32, ROWS, PerRow>`), `col_max` and its kin one per \
-         column (`rv<f32, COLS, PerCol>`); tiles of i32 give i32 vectors. A running value has the result's type.";
+         column (`rv<f32, COLS, PerCol>`); tiles of i32 give i32 vectors. A running value has the result's type. `row_argmax`, `col_argmin` \
+         and their kin give indices, `rv<i32, ..>`. On a vector, `reduce_max`, `reduce_min`, `reduce_sum`, `reduce_prod` give a scalar (f32, or \
+         i32 for integers), and `argmax`, `argmin` an index, i32. All elements of a tile: `x.col_sum().reduce_sum()`.";
     VectorLength = "T035", "The length of a vector is that of a tile's side: a multiple of 8 per row, of 16 per column.",
         "A vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns.";
     LoopExit = "T036", "`break` and `continue` stand in a loop.",
@@ -217,6 +219,16 @@ codes! {
     Inlining = "T063", "A kernel stays of bounded size and depth once its device functions are inlined.",
         "Device functions are inlined at every call, so functions that call others several times multiply. A kernel has at most 65,536 \
          ops, and its expressions nest at most 128 deep, each call counting as 4. Call in a loop, or bind parts with `let`.";
+    StoreVector = "T070", "A vector is stored to an output of its element type.",
+        "`store_vec(c, &v, at)` stores a vector of f32 to a `&mut gl<f32>`, and so on. Convert it with `.to::<T>()`. A tile goes with `store`.";
+    StoreWays = "T071", "An output takes tiles, or `PerCol` vectors, or `PerRow` vectors.",
+        "At the value `at` of `own_tile::<M, N>(..)`, `store_vec` stores a `PerCol` vector of N elements to row `at.row()` of an output, as the \
+         `at.col()`-th vector of that row, and a `PerRow` vector of M elements to row `at.col()`, as the `at.row()`-th. No two sub-groups have \
+         one of these places; but a place of one kind meets places of the other kind, and tiles, that other sub-groups own. So each output takes \
+         one kind. `load_vec` reads a vector back at `[at.row(), at.col()]`, or `[at.col(), at.row()]`.";
+    Encoding = "T072", "`to_per_row` and `to_per_col` turn a vector of the other encoding.",
+        "`PerRow` vectors have one element per row of a tile, `PerCol` vectors one per column. `v.to_per_col()` takes a `PerRow` vector whose length is \
+         a multiple of 16, `v.to_per_row()` a `PerCol` vector; the elements stay in order.";
     Structure = "T090", "The compiler's own representation is well formed.",
         "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
 }

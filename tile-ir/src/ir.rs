@@ -9,11 +9,13 @@ mod group;
 mod parts;
 mod selection;
 mod topk;
+mod vector;
 
 pub use group::{Barrier, GroupOp, Shared, SharedAt, SharedId, SharedType};
 pub use parts::{Coord, Dim, LoadForm, Order, Peers, Place, Reduction, Unit};
 pub use selection::{Logic, Selection};
 pub use topk::{Running, TopK};
+pub use vector::{Extreme, VectorOp};
 
 use crate::error::Span;
 use crate::map::{MapBinary, MapTernary, MapUnary};
@@ -339,6 +341,8 @@ pub enum OpKind {
     },
     /// Compares elements or chooses among them.
     Selection(Selection),
+    /// Stores, reduces or re-encodes a vector, or finds the positions of a tile's extremes.
+    Vector(VectorOp),
     /// Reduces a tile along its columns (giving one f32 per row) or rows (one f32 per column). The order of
     /// combination is fixed by the tile's shape: see `tile_ir::reduce`.
     Reduce {
@@ -497,6 +501,7 @@ impl OpKind {
             OpKind::MapBinary { op, .. } => op.name(),
             OpKind::MapTernary { op, .. } => op.name(),
             OpKind::Selection(selection) => selection.name(),
+            OpKind::Vector(op) => op.name(),
             OpKind::Reduce { along: Along::Rows, how, .. } => match how {
                 Reduction::Max => "row_max",
                 Reduction::Min => "row_min",
@@ -555,6 +560,7 @@ impl OpKind {
             | OpKind::MapBinary { .. }
             | OpKind::MapTernary { .. }
             | OpKind::Selection(_)
+            | OpKind::Vector(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadVector { .. }
             | OpKind::LoadScalar { .. }
@@ -595,6 +601,7 @@ impl OpKind {
             OpKind::MapBinary { lhs, rhs, .. } => vec![*lhs, *rhs],
             OpKind::MapTernary { x, a, b, .. } => vec![*x, *a, *b],
             OpKind::Selection(selection) => selection.operands(),
+            OpKind::Vector(op) => op.operands(),
             OpKind::Reduce { tile, running, .. } => core::iter::once(*tile).chain(*running).collect(),
             OpKind::LoadVector { at, .. } | OpKind::LoadScalar { at, .. } => at.values().collect(),
             OpKind::KeepFirst { tile, keep, fill, .. } => vec![*tile, *keep, *fill],

@@ -14,6 +14,7 @@ pub mod reduce;
 pub mod scalar;
 pub mod selection;
 pub mod topk;
+pub mod vector;
 
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
@@ -60,6 +61,7 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
         OpKind::Reduce { .. } => reduce::check(kernel, op),
         OpKind::Selection(what) => selection::check(kernel, op, what),
         OpKind::TopK(what) => topk::check(kernel, op, what),
+        OpKind::Vector(what) => vector::check(kernel, op, what),
         OpKind::Group(what) => group::check(kernel, op, what),
         OpKind::Transpose { .. } | OpKind::SubTile { .. } | OpKind::SetSubTile { .. } => {
             layout::check(kernel, op)
@@ -83,6 +85,7 @@ fn element_rule(kernel: &Kernel, op: &Op) -> Option<Diagnostic> {
         | OpKind::MapBinary { .. }
         | OpKind::MapTernary { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::Group(_)
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }

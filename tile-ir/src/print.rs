@@ -4,7 +4,7 @@
 //! Spans are left out. *Not here*: reading the text back.
 
 use crate::ir::{
-    Coord, Exit, GroupOp, Kernel, Op, OpKind, Order, ParamKind, Region, SharedAt, Unit, ValueId,
+    Coord, Exit, GroupOp, Kernel, Op, OpKind, Order, ParamKind, Region, SharedAt, Unit, ValueId, VectorOp,
 };
 use core::fmt::{self, Write};
 
@@ -121,7 +121,8 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         }
         OpKind::Store { global, tile: value, at }
         | OpKind::StoreTranspose { global, tile: value, at }
-        | OpKind::AtomicAdd { global, value, at, .. } => {
+        | OpKind::AtomicAdd { global, value, at, .. }
+        | OpKind::Vector(VectorOp::Store { global, vector: value, at }) => {
             write!(f, "{} {global} {value} {}", op.kind.name(), coord(at))?;
         }
         OpKind::TopK(what) => write!(f, "{} {} k={}", what.name(), list(&what.operands()), what.k)?,
@@ -179,6 +180,7 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
         | OpKind::MapBinary { .. }
         | OpKind::MapTernary { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }

@@ -167,6 +167,7 @@ impl<'k> Uniformity<'k> {
             | OpKind::KeepFirst { .. }
             | OpKind::Triangle { .. }
             | OpKind::Selection(_)
+            | OpKind::Vector(_)
             | OpKind::Transpose { .. }
             | OpKind::TopK(_)
             | OpKind::SubTile { .. }

@@ -11,9 +11,11 @@
 //! *Guarantees*: on `Ok`, none of that needs checking again, and [`Facts`] are right. All broken rules are
 //! reported, not only the first. *Not checked*: whether Intel's compiler spills (`cargo tile verify` asks it).
 
+mod vectors;
+
 use crate::error::{Code, Diagnostic, Span};
 use crate::ir::{
-    Access, Coord, Exit, GroupOp, Kernel, Op, OpKind, ParamId, ParamKind, Region, SharedId, ValueId,
+    Access, Coord, Exit, GroupOp, Kernel, Op, OpKind, ParamId, ParamKind, Region, SharedId, ValueId, VectorOp,
 };
 use crate::legal::{Device, MAX_SUBGROUPS, REGISTER_BYTES};
 use crate::ops;
@@ -74,6 +76,7 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
     v.check_header();
     v.check_region(&kernel.body, 0, &[]);
     v.check_mixing();
+    v.check_ways();
     let grid = v.owned.first().map(|o| (o.global, o.tile));
     if v.owned.len() != 1 {
         let span = v.owned.get(1).map_or(Span::NONE, |o| o.span);
@@ -366,6 +369,10 @@ impl<'a> Verifier<'a> {
                     }
                 }
             }
+            OpKind::Vector(what) => {
+                self.check_rule(op);
+                self.check_vector(op, what);
+            }
             OpKind::Group(what) => {
                 self.check_rule(op);
                 self.check_group(op, what);
@@ -484,6 +491,7 @@ impl<'a> Verifier<'a> {
             | OpKind::Load { global, .. }
             | OpKind::LoadVector { global, .. }
             | OpKind::LoadScalar { global, .. }
+            | OpKind::Vector(VectorOp::Store { global, .. })
             | OpKind::Group(
                 GroupOp::LoadCoop { global, .. } | GroupOp::StoreCoop { global, .. },
             ) = &op.kind
@@ -639,6 +647,7 @@ fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Pea
             | OpKind::MapBinary { .. }
             | OpKind::MapTernary { .. }
             | OpKind::Selection(_)
+            | OpKind::Vector(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadScalar { .. }
             | OpKind::KeepFirst { .. }

@@ -17,7 +17,7 @@ use tile_ir::types::DType;
 
 use crate::element::{AnyElement, TileElement};
 use crate::launch::{Cx, RawGlobal};
-use crate::place::{Claim, Order, Origin};
+use crate::place::{Claim, Order, Origin, Share};
 use crate::race::{self, Watch};
 use crate::role::AtomicElement;
 use crate::simd::storage::{Filled, Unfilled};
@@ -46,7 +46,7 @@ pub struct gl<T, S: ?Sized = [()]> {
     strides: (u64, u64),
     access: Access,
     cx: Cx,
-    claim: Cell<Option<(Order, (usize, usize))>>,
+    claim: Cell<Option<(Order, (usize, usize), Share)>>,
     /// Who looks for races, and which argument of the launch this is.
     watch: Option<(Rc<Watch>, usize)>,
     /// True once something was added atomically: then nothing else is admitted.
@@ -371,7 +371,7 @@ impl<T> gl<T> {
         };
         assert!(claim.cx == self.cx, "a tile is accessed by the sub-group that owns it, and by no other");
         assert!(!self.added.get(), "{ADDED_OR_OWNED}");
-        let dealt = (claim.order, claim.tile);
+        let dealt = (claim.order, claim.tile, claim.share);
         match self.claim.get() {
             None => self.claim.set(Some(dealt)),
             Some(first) => assert!(

@@ -14,6 +14,7 @@ pub mod shared;
 pub mod source;
 pub mod topk;
 pub mod vector;
+pub mod vector_reduce;
 
 /// The names of the element-wise, reducing, masking and layout methods of tiles, family by family, for tests that compare
 /// them with the op tables. Vectors have the methods of the tables, without the broadcasting forms.
@@ -23,6 +24,7 @@ pub const SURFACE: &[&[&str]] = &[
     selection::TERNARY,
     selection::COMPARISONS,
     reduce::REDUCTIONS,
+    vector_reduce::POSITIONS,
     mask::MASKS,
     selection::MASK_METHODS,
     layout::LAYOUT,

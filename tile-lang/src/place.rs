@@ -4,7 +4,8 @@
 //! tiles. *Not here*: memory (`global`), and the same arithmetic in IR, which tests compare with this.
 
 use crate::launch::Cx;
-use crate::tile::Extent;
+use crate::tile::{Dim, Extent};
+use crate::vector::{Encoding, PerCol, PerRow};
 
 pub use Order::{Linear, Snake};
 
@@ -114,6 +115,10 @@ impl<const M: usize, const N: usize> Own<M, N> {
         self.col / self.cx.subgroups.1.max(1)
     }
 
+    fn claimed(self, share: Share) -> Claim {
+        Claim { cx: self.cx, order: self.order, tile: (M, N), share }
+    }
+
     /// Tells whether the tile lies wholly outside the output, as at the lower and right rim of a grid of
     /// work-groups. Storing there is harmless; returning early saves the work.
     pub fn outside(self) -> bool {
@@ -155,6 +160,18 @@ pub struct Claim {
     pub(crate) cx: Cx,
     pub(crate) order: Order,
     pub(crate) tile: (usize, usize),
+    pub(crate) share: Share,
+}
+
+/// What of an output a sub-group takes by the tile it owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// The tile itself.
+    Tile,
+    /// The vector along rows whose place has the tile's coordinates the other way round.
+    PerRow,
+    /// The vector along columns whose place has the tile's coordinates.
+    PerCol,
 }
 
 mod sealed {
@@ -218,7 +235,7 @@ impl<const M: usize, const N: usize> Coordinate<Extent<M, N>> for Own<M, N> {
     }
 
     fn claim(self) -> Option<Claim> {
-        Some(Claim { cx: self.cx, order: self.order, tile: (M, N) })
+        Some(self.claimed(Share::Tile))
     }
 }
 
@@ -231,6 +248,44 @@ impl<const M: usize, const N: usize> Coordinate<Extent<M, N>> for Own<M, N> {
 )]
 pub trait Owned<E>: Coordinate<E> {}
 impl<const M: usize, const N: usize> Owned<Extent<M, N>> for Own<M, N> {}
+
+/// A coordinate that belongs to the tile of this sub-group alone, for a vector of encoding `E` and length `L`: a vector along
+/// columns as long as the tile has columns goes to the row `at.row()`, as its `at.col()`-th vector; one along rows as long as the
+/// tile has rows to the row `at.col()`, as its `at.row()`-th.
+#[diagnostic::on_unimplemented(
+    message = "`store_vec` needs what `own_tile` gives for a tile as wide as a `PerCol` vector, or as high as a `PerRow` one: here the vector is `{E}` of `{L}` and the coordinate `{Self}`",
+    label = "not a coordinate of this vector that only this sub-group has",
+    note = "make it with `let at = own_tile::<M, N>(c, Linear);`: a `PerCol` vector has N elements, a `PerRow` vector M",
+    note = "`store_vec_at` takes any coordinate, and is unsafe: the caller must see that no two sub-groups store to one element"
+)]
+pub trait OwnedLine<E: Encoding, L>: sealed::Sealed + Copy {
+    /// The first element.
+    #[doc(hidden)]
+    fn line_origin(self) -> Origin;
+    /// The ownership.
+    #[doc(hidden)]
+    fn line_claim(self) -> Claim;
+}
+
+impl<const M: usize, const N: usize> OwnedLine<PerCol, Dim<N>> for Own<M, N> {
+    fn line_origin(self) -> Origin {
+        Origin::in_tiles::<1, N>([self.batch, self.depth, self.row, self.col])
+    }
+
+    fn line_claim(self) -> Claim {
+        self.claimed(Share::PerCol)
+    }
+}
+
+impl<const M: usize, const N: usize> OwnedLine<PerRow, Dim<M>> for Own<M, N> {
+    fn line_origin(self) -> Origin {
+        Origin::in_tiles::<1, M>([self.batch, self.depth, self.col, self.row])
+    }
+
+    fn line_claim(self) -> Claim {
+        self.claimed(Share::PerRow)
+    }
+}
 
 /// A coordinate in elements, made by [`elements`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub use crate::ops::shared::{
     load_transpose_shared, load_vec_shared, shared, store_coop, store_shared, store_vec_shared,
 };
 pub use crate::ops::source::{fill, zeros};
-pub use crate::ops::vector::{load_scalar, load_vec};
+pub use crate::ops::vector::{load_scalar, load_vec, store_vec, store_vec_at};
 pub use crate::place::{Linear, Own, Peers, Snake, elements};
 pub use crate::role::{Acc, Row, Vnni, VnniT};
 pub use crate::shared::{st, sv};

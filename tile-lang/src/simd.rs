@@ -37,6 +37,7 @@ pub(crate) mod map;
 pub(crate) mod mask;
 mod math;
 pub(crate) mod portable;
+pub(crate) mod position;
 pub(crate) mod reduce;
 pub(crate) mod selection;
 pub(crate) mod storage;

@@ -310,6 +310,7 @@ impl<'a> Lowering<'a> {
             }
             OpKind::Group(what) => self.lower_group(op, what)?,
             OpKind::TopK(what) => self.lower_top_k(op, what)?,
+            OpKind::Vector(what) => self.lower_vector_op(op, what)?,
             OpKind::Transpose { tile } => self.lower_transpose(op, *tile)?,
             OpKind::SubTile { tile, at } => self.lower_sub_tile(op, *tile, *at)?,
             OpKind::SetSubTile { tile, part, at } => self.lower_set_sub_tile(op, *tile, *part, *at)?,

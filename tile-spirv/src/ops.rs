@@ -14,3 +14,4 @@ mod selection;
 mod tail;
 mod topk;
 mod vector;
+mod vector_reduce;

@@ -63,6 +63,7 @@ impl Lowering<'_> {
             | OpKind::MapBinary { .. }
             | OpKind::MapTernary { .. }
             | OpKind::Selection(_)
+            | OpKind::Vector(_)
             | OpKind::Reduce { .. }
             | OpKind::LoadVector { .. }
             | OpKind::LoadScalar { .. }

@@ -84,7 +84,8 @@ fn a_module_declares_what_it_uses() {
         // Between bytes and wider elements, elements change lanes.
         let shuffles = s.op.starts_with("row_")
             || (s.op == "to" && bytes)
-            || matches!(s.op, "transpose" | "atomic_add_vec");
+            || s.op.starts_with("reduce_")
+            || matches!(s.op, "transpose" | "atomic_add_vec" | "argmax" | "argmin");
         assert_eq!(
             has(C::Subgroup2DBlockTransformINTEL),
             matches!(s.op, "load_transform" | "mma") && !transposes && !tf32,

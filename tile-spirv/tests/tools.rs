@@ -211,3 +211,30 @@ fn layout_changes_cost_what_is_written_down() {
         }
     }
 }
+
+/// The most instructions of whole kernels: those that load a vector of 32 f32, reduce it and fill a tile of 8 x 16, those that load
+/// one and store it, and those that load a tile of 16 x 32 and store a vector of its rows or columns.
+#[test]
+fn vectors_cost_what_is_written_down() {
+    let Some(tools) = Tools::find("instructions of ops on vectors") else { return };
+    let bars = [
+        ("store_vec", "f32_32", 90),
+        ("store_vec", "bf16_24", 100),
+        ("reduce_sum", "f32_32", 190),
+        ("reduce_max", "f32_32", 190),
+        ("argmax", "f32_32", 215),
+        ("row_argmax", "f32_16x32", 600),
+        ("col_argmax", "f32_16x32", 420),
+    ];
+    for (op, variant, most) in bars {
+        let sample = corpus::samples().into_iter().find(|s| s.op == op && s.variant == variant);
+        let sample = sample.unwrap_or_else(|| panic!("no sample {op} {variant}"));
+        let module = tile_spirv::lower(&sample.kernel).expect("lowers").remove(0);
+        for device in ["pvc", "bmg"] {
+            let code = tools.compile(&module, device);
+            println!("{op} {variant} on {device}: {} instructions", code.instructions);
+            assert_eq!(code.spill, 0, "{op} {variant} on {device}");
+            assert!(code.instructions <= most, "{op} {variant} on {device}: {}", code.instructions);
+        }
+    }
+}

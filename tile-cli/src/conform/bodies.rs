@@ -34,12 +34,12 @@ const AT: &str = "[own.row() + n, own.col() + w as u32]";
 const THERE: &str = "[n, w as u32]";
 
 /// The element type of `b`, each once; the result has it too.
-fn own_type() -> Vec<[DType; 3]> {
+pub(super) fn own_type() -> Vec<[DType; 3]> {
     DType::COMPUTING.iter().map(|d| [DType::Bf16, *d, *d]).collect()
 }
 
 /// The element type of `b`, each once; the result is f32.
-fn shown_as_f32() -> Vec<[DType; 3]> {
+pub(super) fn shown_as_f32() -> Vec<[DType; 3]> {
     DType::COMPUTING.iter().map(|d| [DType::F16, *d, DType::F32]).collect()
 }
 
@@ -56,7 +56,7 @@ pub(super) fn body(form: impl Into<String>, types: Vec<[DType; 3]>, lines: &[&st
     Body { form: form.into(), lines, types, is_unsafe: false, grid: None }
 }
 
-const STORE: &str = "store(c, &y.to::<C>(), own);";
+pub(super) const STORE: &str = "store(c, &y.to::<C>(), own);";
 
 /// `y` is a tile made by `from` out of a tile `t`: as `Row` of every type, and as an accumulator.
 fn of_tiles(from: &str) -> Vec<Body> {
@@ -446,6 +446,9 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
             ]
         }
         Family::TopK => topk::bodies(name),
+        Family::StoreVector | Family::ReduceVector | Family::Arg | Family::Encode => {
+            super::vectors::bodies(op)
+        }
         Family::KeepFirst => of_tiles(&format!("t.{name}(n ^ (i as u32), x)"))
             .into_iter()
             .chain(of_tiles(&format!("t.{name}(n + 5u32, 7.0)")))

@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `bodies` | the kernels: for each op of `tile_ir::ops::list`, the forms in which kernel source uses it |
+//! | `vectors` | both for the families of ops on vectors |
 //! | `wrong` | for each op a use that must be refused, and the rule it breaks |
 //! | `launches` | what each kernel is launched on: coordinates, ragged sizes, pitches, planes, odd values |
 //!
@@ -12,6 +13,7 @@
 
 pub mod bodies;
 pub mod launches;
+mod vectors;
 pub mod wrong;
 
 use rayon::prelude::*;

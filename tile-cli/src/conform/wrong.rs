@@ -135,6 +135,9 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
         Family::Iota => (Code::Iota, vec![format!("let t: rt<A, M, N> = {name}(1.0);")]),
         Family::Reduce => (Code::ReduceOperand, vec![packed.into(), format!("let u = t.{name}();")]),
         Family::TopK => (Code::TopKShape, vec![tile.into(), format!("let (u, v) = t.{name}::<32>(33);")]),
+        Family::StoreVector | Family::ReduceVector | Family::Arg | Family::Encode => {
+            super::vectors::wrong(op)
+        }
         Family::KeepFirst => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 0.0);")]),
         Family::Triangle => {
             (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1u32, 2u32, 0.0);")])

@@ -6,6 +6,7 @@
 mod choose;
 mod group;
 mod topk;
+mod vector;
 
 use std::rc::Rc;
 
@@ -336,6 +337,7 @@ impl Eval<'_> {
             }
             OpKind::Prefetch { .. } => Ok(End::Yield(vec![])),
             OpKind::TopK(what) => Ok(End::Yield(self.top_k(op, what)?)),
+            OpKind::Vector(what) if op.results.is_empty() => self.vector_effect(what),
             OpKind::Group(what) if op.results.is_empty() => {
                 self.group_op(what)?;
                 Ok(End::Yield(vec![]))
@@ -539,6 +541,7 @@ impl Eval<'_> {
                 Val::Scalar(Const::U32(v as u32), 0.0)
             }
             OpKind::MapUnary { op, value } => float(self.f32(*value)?.unary(*op)),
+            OpKind::Vector(what) => self.vector_scalar(what)?,
             OpKind::LoadScalar { global, at } => float(self.read(*global, at, (1, 1))?[0]),
             _ => return Err(UNDEFINED),
         })
@@ -568,6 +571,7 @@ impl Eval<'_> {
                 grid((0..rows * cols).map(|i| read[(i % cols) * rows + i / cols]).collect())
             }
             OpKind::Group(_) => self.load_shared(&op.kind, ty)?,
+            OpKind::Vector(what) => self.vector_grid(what)?,
             OpKind::LoadVector { global, at } => grid(self.read(*global, at, (1, cols))?),
             OpKind::Transpose { tile } => turned(&*self.grid(*tile)?),
             OpKind::SubTile { tile, at } => {

@@ -325,6 +325,56 @@ route::launch::<bf16, 4>(&Device::host(), &mut p, &mut which, &scores)?;
 assert_eq!((which.get(0, 0, 19, 0), which.get(0, 0, 19, 1)), (Some(57), Some(14))); // 7 * 57 = 399, 7 * 14 = 98
 # Ok::<(), Box<dyn std::error::Error>>(())"#
         }
+        Family::StoreVector => {
+            r#"
+use tile_std::prelude::*;
+
+/// The sum of every row of a matrix; each sub-group makes M of them.
+#[tile_kernel(instances(<16, 64; subgroups = (1, 2)>))]
+fn row_sums<const M: usize, const N: usize>(sums: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<1, M>(sums, Linear);              // M elements of a row
+    let mut total: rv<f32, M, PerRow> = zeros();
+    for k in 0..a.col_tiles(N) {
+        let x: rt<f32, M, N> = load(a, [at.col(), k]);
+        total = x.row_sum_with(&total);
+    }
+    store_vec(sums, &total.to_per_col(), at);
+}
+
+let a = Tensor::from_fn([1, 1, 20, 100], |_, _, r, _| r as f32)?;
+let mut sums = Tensor::<f32>::zeros(1, 20)?;
+row_sums::launch::<16, 64>(&Device::host(), &mut sums, &a)?;
+assert_eq!((sums.get(0, 0, 0, 1), sums.get(0, 0, 0, 19)), (Some(100.0), Some(1900.0)));
+# Ok::<(), Box<dyn std::error::Error>>(())"#
+        }
+        Family::ReduceVector => {
+            r#"
+use tile_std::prelude::*;
+
+let v: rv<f32, 16, PerCol> = iota(1.0);
+assert_eq!((v.reduce_sum(), v.reduce_max(), v.reduce_min()), (136.0, 16.0, 1.0));
+let x: rt<f32, 8, 16> = fill(2.0);
+assert_eq!(x.col_sum().reduce_sum(), 256.0);              // all of a tile"#
+        }
+        Family::Arg => {
+            r#"
+use tile_std::prelude::*;
+
+let data = [3.0f32, 7.0, f32::NAN, 7.0];
+let v: rv<f32, 16, PerCol> = load_vec(&gl::of(&data, 1, 4)?, [0, 0]);
+assert_eq!((v.argmax(), v.argmin()), (1, 4));             // what lies outside the tensor is 0
+let x: rt<f32, 8, 16> = load(&gl::of(&data, 2, 2)?, [0, 0]);
+assert_eq!((x.row_argmax().get(0), x.col_argmax().get(1)), (1, 0));
+# Ok::<(), Box<dyn std::error::Error>>(())"#
+        }
+        Family::Encode => {
+            r#"
+use tile_std::prelude::*;
+
+let v: rv<f32, 16, PerCol> = iota(0.0);
+let x: rt<f32, 16, 16> = zeros();
+assert_eq!(x.add_row(&v.to_per_row()).get(5, 0), 5.0);"#
+        }
         Family::Transpose => {
             r#"
 use tile_std::prelude::*;

@@ -5,8 +5,8 @@
 
 use tile_ir::error::Span;
 use tile_ir::ir::{
-    Access, Coord, Exit, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Region,
-    Selection, TopK, Unit, ValueId,
+    Access, Coord, Exit, Extreme, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Region,
+    Selection, TopK, Unit, ValueId, VectorOp,
 };
 use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::ops::list::{Entry, Family};
@@ -182,6 +182,28 @@ impl Bench {
                 let along = if name == "row_topk" { Along::Rows } else { Along::Cols };
                 vec![OpKind::TopK(TopK { along, k: 8, tile: self.value(ty), running: None })]
             }
+            Family::StoreVector => {
+                let (global, at, vector) = (self.global(dtype, Access::Out), self.at(), self.value(ty));
+                vec![OpKind::Vector(VectorOp::Store { global, vector, at })]
+            }
+            Family::ReduceVector => {
+                let how = Reduction::ALL.iter().find(|r| name.ends_with(r.name())).copied()?;
+                vec![OpKind::Vector(VectorOp::Reduce { how, vector: self.value(ty) })]
+            }
+            Family::Arg => {
+                let how = Extreme::ALL.iter().find(|e| name.ends_with(e.name())).copied()?;
+                let along = if name.starts_with("row_") { Along::Rows } else { Along::Cols };
+                let value = self.value(ty);
+                vec![OpKind::Vector(if name == how.name() {
+                    VectorOp::Arg { how, vector: value }
+                } else {
+                    VectorOp::ArgLines { how, along, tile: value }
+                })]
+            }
+            Family::Encode => {
+                let to = if name == "to_per_row" { Along::Rows } else { Along::Cols };
+                vec![OpKind::Vector(VectorOp::Encode { vector: self.value(ty), to })]
+            }
             Family::KeepFirst => {
                 let along = if name == "keep_cols" { Along::Cols } else { Along::Rows };
                 vec![OpKind::KeepFirst { tile: self.value(ty), along, keep: index, fill: number }]
@@ -227,6 +249,7 @@ pub fn taken(entry: &Entry) -> Option<Vec<Type>> {
         );
         let mut results = if is_source { vec![*ty] } else { universe.clone() };
         results.extend(ty.mask());
+        results.push(Type::Scalar(ScalarType::I32));
         let kinds = bench.kinds(entry, *ty)?;
         if kinds.iter().any(|kind| bench.accepts(kind, &results)) {
             taken.push(*ty);

@@ -4,7 +4,9 @@
 //! a family that lacks a call, a golden file, a typing rule, a run or a documented example. The language reference is generated from this list.
 //! *Not here*: which operand types an op takes (`ops::check`), what it computes (`map`, `scalar`).
 
-use crate::ir::{Barrier, GroupOp, LoadForm, Logic, OpKind, Place, Reduction, Selection};
+mod vector;
+
+use crate::ir::{Barrier, GroupOp, LoadForm, Logic, OpKind, Place, Reduction, Selection, VectorOp};
 use crate::map::{MapBinary, MapTernary, MapUnary};
 use crate::scalar::{Binary, Compare, Unary};
 use crate::types::Along;
@@ -47,6 +49,10 @@ families! {
     Prefetch = "Prefetches",
     /// Writes a tile; elements outside the tensor are dropped.
     Store = "Stores of tiles",
+    /// Stores a vector to consecutive elements of one row of an output: with `store_vec` at the place that belongs to the owned tile (a
+    /// `PerCol` vector to row `at.row()`, as its `at.col()`-th vector; a `PerRow` vector to row `at.col()`, as its `at.row()`-th), with
+    /// `store_vec_at`, in an `unsafe` kernel, anywhere. Elements outside the tensor are dropped.
+    StoreVector = "Stores of vectors",
     /// Adds to elements of an output of f32 or i32 that other sub-groups may be adding to, each in one indivisible step; elements outside
     /// the tensor are dropped. The order of the additions is open.
     AtomicAdd = "Atomic adds",
@@ -80,6 +86,13 @@ families! {
     /// +0. Past the first k, values are -inf (the least i32) and indices -1. The forms that end in `_with` go on from running values
     /// and indices; a running element of index -1 is none.
     TopK = "Top-k",
+    /// Reductions of a vector to a scalar: f32, or i32 for a vector of integers. All lanes have it, so it may decide a branch.
+    ReduceVector = "Reductions of vectors",
+    /// Positions, as i32, of the largest or smallest element: of every row or column of a tile as a vector, of a vector as a scalar. NaN
+    /// loses to every number, as in `row_max`, and of equal elements (the two zeros are equal) the first one counts; where all are NaN, that is index 0.
+    Arg = "Positions of the largest and smallest",
+    /// The elements of a vector, in order, in the other encoding.
+    Encode = "Conversions between encodings",
     /// Keeps the first columns or rows of a tile and replaces the others.
     KeepFirst = "Tail masks",
     /// Keeps the elements on one side of a diagonal and replaces the others.
@@ -170,6 +183,10 @@ impl OpKind {
             OpKind::Selection(Selection::Iota { .. }) => Family::Iota,
             OpKind::Reduce { .. } => Family::Reduce,
             OpKind::TopK(_) => Family::TopK,
+            OpKind::Vector(VectorOp::Store { .. }) => Family::StoreVector,
+            OpKind::Vector(VectorOp::Reduce { .. }) => Family::ReduceVector,
+            OpKind::Vector(VectorOp::Arg { .. } | VectorOp::ArgLines { .. }) => Family::Arg,
+            OpKind::Vector(VectorOp::Encode { .. }) => Family::Encode,
             OpKind::LoadVector { .. } => Family::LoadVector,
             OpKind::LoadScalar { .. } => Family::LoadScalar,
             OpKind::KeepFirst { .. } => Family::KeepFirst,
@@ -333,6 +350,10 @@ impl Family {
                     self.entry("col_topk", &["col_topk", "col_topk_with"], Exact, cols),
                 ]
             }
+            Family::StoreVector => vector::stores(),
+            Family::ReduceVector => vector::reductions(),
+            Family::Arg => vector::positions(),
+            Family::Encode => vector::encodings(),
             Family::KeepFirst => vec![
                 self.entry(
                     "keep_cols",
@@ -428,14 +449,18 @@ fn of_ulp(ulp: u32) -> Accuracy {
     if ulp == 0 { Accuracy::Exact } else { Accuracy::Ulp(ulp) }
 }
 
+const fn accuracy_of(how: Reduction) -> Accuracy {
+    match how {
+        Reduction::Max | Reduction::Min => Accuracy::Exact,
+        Reduction::Sum | Reduction::Prod => Accuracy::AnyOrder,
+    }
+}
+
 fn reductions() -> Vec<Entry> {
     let mut all = vec![];
     for (along, line) in [(Along::Rows, "row"), (Along::Cols, "col")] {
         for how in Reduction::ALL {
-            let accuracy = match how {
-                Reduction::Max | Reduction::Min => Accuracy::Exact,
-                Reduction::Sum | Reduction::Prod => Accuracy::AnyOrder,
-            };
+            let accuracy = accuracy_of(*how);
             let doc = match (along, how) {
                 (Along::Rows, Reduction::Max) => "The largest element of every row; NaN only if all are.",
                 (Along::Rows, Reduction::Min) => "The smallest element of every row; NaN only if all are.",

@@ -195,6 +195,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::Scale { .. }
         | OpKind::Reduce { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }
         | OpKind::Group(_)

@@ -100,6 +100,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::MapBinary { .. }
         | OpKind::MapTernary { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::Reduce { .. }
         | OpKind::KeepFirst { .. }
         | OpKind::Triangle { .. }
@@ -161,7 +162,9 @@ fn check_own(
             "pass a `&mut gl<T>` parameter",
         ));
     }
-    check_shape(TileType { dtype, rows: tile.0, cols: tile.1, role: Role::Row }, op)?;
+    // One row is what a vector takes.
+    let rows = if tile.0 == 1 { legal::MMA_ROWS } else { tile.0 };
+    check_shape(TileType { dtype, rows, cols: tile.1, role: Role::Row }, op)?;
     if let Order::Snake(width) = order
         && kernel.ty(*width) != Type::Scalar(ScalarType::U32)
     {

@@ -59,6 +59,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::MapBinary { .. }
         | OpKind::MapTernary { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::Reduce { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }
@@ -200,6 +201,7 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
         | OpKind::MapBinary { .. }
         | OpKind::MapTernary { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::Reduce { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }

@@ -46,6 +46,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         | OpKind::MapBinary { .. }
         | OpKind::MapTernary { .. }
         | OpKind::Selection(_)
+        | OpKind::Vector(_)
         | OpKind::Reduce { .. }
         | OpKind::LoadVector { .. }
         | OpKind::LoadScalar { .. }

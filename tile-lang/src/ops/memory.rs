@@ -15,7 +15,7 @@ use crate::vector::sealed::Values as _;
 use crate::vector::{Encoding, rv};
 
 pub use super::source::{fill, zeros};
-pub use super::vector::{load_scalar, load_vec};
+pub use super::vector::{load_scalar, load_vec, store_vec, store_vec_at};
 
 pub(super) fn at<E>(coordinate: impl Coordinate<E>) -> At {
     At { origin: coordinate.origin(), claim: coordinate.claim() }

@@ -275,9 +275,28 @@ unsafe fn row_wise<V: Lanes>(how: Reduction, cols: usize, src: &[f32], dst: &mut
             V::trees([a, b, c, d, e, f, g, h], how, to.as_mut_ptr().cast());
         }
     }
-    if !rest.is_empty() {
-        ragged_rows(how, cols, &src[eights * cols..], rest);
+    for (to, row) in rest.iter_mut().zip(src[eights * cols..].chunks_exact(cols)) {
+        // SAFETY: as above, for one row of whole groups of 16.
+        unsafe { to.write(one_row::<V>(how, row)) };
     }
+}
+
+/// A row by itself: that of a vector, or one of the last few of a tile.
+///
+/// # Safety
+/// The CPU has the level's features; the row has whole groups of 16 elements, at least one.
+#[inline(always)]
+unsafe fn one_row<V: Lanes>(how: Reduction, row: &[f32]) -> f32 {
+    let mut out = [0.0; 8];
+    // SAFETY: every group of 16 starts below the row's length, and eight results are written.
+    unsafe {
+        let mut sum = V::load(row.as_ptr());
+        for group in row[LANES..].chunks_exact(LANES) {
+            sum = sum.with(how, V::load(group.as_ptr()));
+        }
+        V::trees([sum.halved(how); 8], how, out.as_mut_ptr());
+    }
+    out[0]
 }
 
 /// Four rows after the first step of their trees; together, so that their chains of combinations overlap.
@@ -303,7 +322,7 @@ unsafe fn four_rows<V: Lanes>(how: Reduction, cols: usize, at: *const f32) -> [V
     }
 }
 
-/// The same for rows that are not whole groups of 16, or fewer than eight rows, which no device takes.
+/// The same for rows that are not whole groups of 16, such as a vector of 8.
 #[cold]
 fn ragged_rows(how: Reduction, cols: usize, src: &[f32], dst: &mut [MaybeUninit<f32>]) {
     for (r, to) in dst.iter_mut().enumerate() {

@@ -42,7 +42,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn component(&mut self, dtype: DType, chunk: Id, i: u32) -> Id {
+    pub(super) fn component(&mut self, dtype: DType, chunk: Id, i: u32) -> Id {
         let ty = self.e.ty(Layout::register(dtype));
         self.e.value(Inst::CompositeExtract, ty, vec![Operand::IdRef(chunk), Operand::LiteralBit32(i)])
     }
@@ -87,7 +87,7 @@ impl Lowering<'_> {
     /// Measured with Intel's compiler on pvc and bmg: 91 instructions for 16 rows and 56 for 8. A group instruction per
     /// row, whose uniform results lanes then select, took 166 and 85 (the compiler did not join them into one tree),
     /// promises less about NaN, and does not exist for products before SPIR-V 1.3.
-    fn reduce_lanes(&mut self, how: Reduction, dtype: DType, rows: &[Id]) -> Id {
+    pub(super) fn reduce_lanes(&mut self, how: Reduction, dtype: DType, rows: &[Id]) -> Id {
         let eight = rows.len() < LANES as usize;
         let mut rows = rows.to_vec();
         let mut distance = LANES / 2;
@@ -111,7 +111,7 @@ impl Lowering<'_> {
     }
 
     /// Combines each lane with the one at a distance: of `a` where the lane's number lacks that bit, of `b` where it has it.
-    fn fold(&mut self, how: Reduction, dtype: DType, [a, b]: [Id; 2], distance: u32) -> Id {
+    pub(super) fn fold(&mut self, how: Reduction, dtype: DType, [a, b]: [Id; 2], distance: u32) -> Id {
         let (mine, other) = if a == b {
             (a, a)
         } else {

@@ -1,4 +1,4 @@
-//! Owns stores that no block message does: transposed stores and atomic adds, each lane at its own address.
+//! Owns stores that no block message does: transposed stores, stores of vectors and atomic adds, each lane at its own address.
 //!
 //! *Assumes* surfaces from `abi` and positions from `coord`. *Guarantees*: nothing outside the plane is touched.
 //! *Not here*: the ragged edge of plain stores (`tail`).
@@ -15,6 +15,7 @@ use crate::control::Lowering;
 use crate::coord::Position;
 use crate::lanes::{LANES, Layout};
 use crate::module::{Id, Ty};
+use crate::ops::map::LANE;
 
 impl Lowering<'_> {
     /// `store_transpose`: lane `c` holds column `c` of the tile, which is a run of elements in row `c` of the output. Eight
@@ -241,6 +242,40 @@ impl Lowering<'_> {
         vector: VectorType,
         at: &Coord,
     ) -> Result<(), LowerError> {
+        self.scatter_vector(global, value, vector, at, |s, address, register| {
+            s.add_to_memory(Layout::register(vector.dtype), address, register);
+        })
+    }
+
+    /// `store_vec`.
+    pub(crate) fn lower_store_vector(
+        &mut self,
+        global: ParamId,
+        value: ValueId,
+        at: &Coord,
+    ) -> Result<(), LowerError> {
+        let vector =
+            self.kernel.ty(value).vector().ok_or(LowerError::Malformed("a value is used as a vector"))?;
+        self.scatter_vector(global, value, vector, at, |s, address, register| {
+            let bytes = vector.dtype.size_bytes();
+            let ty = if bytes == 4 { Layout::register(vector.dtype) } else { Ty::Int(8 * bytes) };
+            let value = s.narrowed(vector.dtype, LANE, register);
+            let to = s.pointer_as(ty, address);
+            let access = [Operand::MemoryAccess(MemoryAccess::ALIGNED), Operand::LiteralBit32(bytes)];
+            let operands = [to, value].into_iter().map(Operand::IdRef).chain(access).collect();
+            s.e.effect(Inst::Store, operands);
+        })
+    }
+
+    /// Hands every lane that holds an element inside the plane its register and the element's address.
+    fn scatter_vector(
+        &mut self,
+        global: ParamId,
+        value: ValueId,
+        vector: VectorType,
+        at: &Coord,
+        put: impl Fn(&mut Self, Id, Id),
+    ) -> Result<(), LowerError> {
         let registers = self.vector(value)?;
         let surface = self.surface(global, at.batch, at.depth)?;
         let row = self.exact(at.row, 1)?.at(&mut self.e, 0);
@@ -263,7 +298,7 @@ impl Lowering<'_> {
                 &[],
                 |s| {
                     let address = s.address(surface, row, column);
-                    s.add_to_memory(Layout::register(vector.dtype), address, register);
+                    put(s, address, register);
                     Ok(Some(vec![]))
                 },
                 |_| Ok(Some(vec![])),

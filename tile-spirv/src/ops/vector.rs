@@ -5,7 +5,7 @@
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op as Inst};
-use tile_ir::ir::{Coord, Op, ParamId, ValueId};
+use tile_ir::ir::{Coord, Op, ParamId, ValueId, VectorOp};
 use tile_ir::map::{self, MapBinary};
 use tile_ir::types::{DType, VectorType};
 
@@ -25,6 +25,17 @@ impl Lowering<'_> {
             Some(Value::Scalar(_) | Value::Counter(_) | Value::Tile(_)) | None => {
                 Err(LowerError::Malformed("a vector is not defined"))
             }
+        }
+    }
+
+    /// An op on vectors of its own kind.
+    pub(crate) fn lower_vector_op(&mut self, op: &Op, what: &VectorOp) -> Result<(), LowerError> {
+        match what {
+            VectorOp::Store { global, vector, at } => self.lower_store_vector(*global, *vector, at),
+            VectorOp::Reduce { how, vector } => self.lower_reduce_vector(op, *how, *vector),
+            VectorOp::Arg { how, vector } => self.lower_arg(op, *how, *vector),
+            VectorOp::ArgLines { how, along, tile } => self.lower_arg_lines(op, *how, *along, *tile),
+            VectorOp::Encode { vector, .. } => self.lower_encode(op, *vector),
         }
     }
 

@@ -17,6 +17,8 @@ mod groups;
 mod operands;
 #[path = "topk.rs"]
 mod topk;
+#[path = "vectors.rs"]
+mod vectors;
 
 /// What of a kernel its golden file shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -622,6 +624,7 @@ pub fn rich_samples() -> Vec<Sample> {
     groups::group_samples(&mut out);
     operands::operand_samples(&mut out);
     topk::top_k_samples(&mut out);
+    vectors::vector_op_samples(&mut out);
     out
 }
 

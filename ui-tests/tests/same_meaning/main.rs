@@ -20,6 +20,7 @@ mod scopes;
 mod selection;
 mod tiles;
 mod topk;
+mod vector_ops;
 mod vectors;
 
 use tile_std::prelude::*;

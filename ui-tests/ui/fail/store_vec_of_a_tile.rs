@@ -1,0 +1,12 @@
+//! T070: a tile goes with `store`.
+
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<; subgroups = (1, 1)>))]
+fn kernel(c: &mut gl<f32>, a: &gl<f32>) {
+    let at = own_tile::<16, 16>(c, Linear);
+    let x: rt<f32, 16, 16> = load(a, at);
+    store_vec(c, &x, at);
+}
+
+fn main() {}
