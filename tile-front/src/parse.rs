@@ -529,7 +529,7 @@ fn refusal(e: &SynExpr) -> (Span, &'static str, &'static str) {
     }
 }
 
-/// The value of a constant of f32 that no literal has.
+/// The value of a constant of f32 that no literal has, or only a long one.
 fn float_constant(path: &syn::Path) -> Option<f32> {
     let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
     let [ty, name] = names.as_slice() else { return None };
@@ -537,6 +537,8 @@ fn float_constant(path: &syn::Path) -> Option<f32> {
         ("f32", "INFINITY") => Some(f32::INFINITY),
         ("f32", "NEG_INFINITY") => Some(f32::NEG_INFINITY),
         ("f32", "NAN") => Some(f32::NAN),
+        ("f32", "MAX") => Some(f32::MAX),
+        ("f32", "MIN") => Some(f32::MIN),
         _ => None,
     }
 }

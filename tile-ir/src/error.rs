@@ -74,7 +74,8 @@ codes! {
          #[tile_kernel(derive(HALF = BM / 2), instances(..))]\n    fn k<const BM: usize, const HALF: usize>(..) { let x: rt<bf16, HALF, 16> = ..; }";
     FreeName = "T013", "A kernel body uses only its parameters, its own variables and literals.",
         "The attribute sees tokens, not values, so a constant or static defined elsewhere has no value it could compile in. Pass it as a \
-         scalar parameter, make it a `const` generic parameter, or write the literal.";
+         scalar parameter, make it a `const` generic parameter, or write the literal. Known by name are `f32::INFINITY`, \
+         `f32::NEG_INFINITY`, `f32::NAN`, `f32::MAX` and `f32::MIN`.";
     UnknownOp = "T014", "A call in a kernel body is an op of the language or a listed device function.",
         "Only the ops of the language may be called, and functions with `#[tile_fn]` that the attribute lists by path: \
          `#[tile_kernel(fns(bias_relu, other::clamp), instances(..))]`, and likewise `#[tile_fn(fns(..))]` for what a device function \
