@@ -101,3 +101,126 @@ pub fn silu_mul_bias<T: Element, const M: usize, const N: usize>(
     let shifted = bias(gate, row, col).to::<f32>();
     silu_mul(&shifted, &up.to::<f32>())
 }
+
+/// The sum of the squares of every row. `QUARTER` is `N / 4`: the squares are added up quarter by quarter, so that only
+/// one of them is in registers beside the tile.
+///
+/// ```
+/// use tile_std::functions::row_squares;
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(row_squares), instances(<64, 16; subgroups = (1, 1)>))]
+/// fn lengths<const N: usize, const QUARTER: usize>(y: &mut gl<f32>, x: &gl<f32>) {
+///     let at = own_tile::<8, 16>(y, Linear);
+///     let tile: rt<f32, 8, N> = load(x, [at.row(), 0]);
+///     let zero: rt<f32, 8, 16> = zeros();
+///     store(y, &zero.add_row(&row_squares::<N, QUARTER>(&tile).sqrt()), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let x = Tensor::from_slice(1, 2, &[3.0f32, 4.0])?;
+///     let mut y = Tensor::<f32>::zeros(1, 1)?;
+///     lengths::launch::<64, 16>(&Device::host(), &mut y, &x)?;
+///     assert!((y.get(0, 0, 0, 0).unwrap() - 5.0).abs() < 1e-5);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn]
+pub fn row_squares<const N: usize, const QUARTER: usize>(x: &rt<f32, 8, N>) -> rv<f32, 8, PerRow> {
+    let first = x.sub_tile::<8, QUARTER>(0, 0);
+    let mut sum = first.mul(&first);
+    #[unroll]
+    for i in 1..4u32 {
+        let part = x.sub_tile::<8, QUARTER>(0, i);
+        sum = part.fma(&part, &sum);
+    }
+    sum.row_sum()
+}
+
+/// The product with a matrix whose columns have one element of 1 or -1 each, which is exact: an f32 is the sum of three bf16.
+///
+/// Numbers below 1e-36 in size may become 0; infinities and NaN spread over their row, see [`moved`].
+///
+/// ```
+/// use tile_std::functions::exact_product;
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(exact_product), instances(<8, 16, 16; subgroups = (1, 1)>))]
+/// fn permuted<const M: usize, const K: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>, order: &gl<bf16>) {
+///     let at = own_tile::<M, N>(y, Linear);
+///     let tile: rt<f32, M, K> = load(x, [at.row(), 0]);
+///     let matrix: rt<bf16, K, N, Vnni> = load_transform(order, [0, at.col()]);
+///     store(y, &exact_product::<M, K, N>(&tile, &matrix), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let x = Tensor::from_slice(1, 2, &[1.234567f32, -7.654321])?;
+///     let order = Tensor::from_slice(2, 2, &[0.0, 1.0, 1.0, 0.0].map(bf16::from_f32))?;
+///     let mut y = Tensor::<f32>::zeros(1, 2)?;
+///     permuted::launch::<8, 16, 16>(&Device::host(), &mut y, &x, &order)?;
+///     assert_eq!(y.to_vec(), [-7.654321, 1.234567]);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn]
+pub fn exact_product<const M: usize, const K: usize, const N: usize>(
+    x: &rt<f32, M, K>,
+    matrix: &rt<bf16, K, N, Vnni>,
+) -> rt<f32, M, N> {
+    // Half of it, since the largest f32 rounds to an infinite bf16.
+    let half = x.scale(0.5);
+    let high = half.to::<bf16>();
+    let rest = half.sub(&high.to::<f32>());
+    let middle = rest.to::<bf16>();
+    let low = rest.sub(&middle.to::<f32>()).to::<bf16>();
+    let mut sum: rt<f32, M, N, Acc> = zeros();
+    mma_AB(&mut sum, &high, matrix);
+    mma_AB(&mut sum, &middle, matrix);
+    mma_AB(&mut sum, &low, matrix);
+    sum.to::<f32>().scale(2.0)
+}
+
+/// [`exact_product`] with a square matrix that moves elements, infinities and NaN among them: each goes where its row of the
+/// matrix says, and nowhere else.
+///
+/// ```
+/// use tile_std::functions::{exact_product, moved};
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(moved, exact_product), instances(<8, 16; subgroups = (1, 1)>))]
+/// fn permuted<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>, order: &gl<bf16>) {
+///     let at = own_tile::<M, N>(y, Linear);
+///     let tile: rt<f32, M, N> = load(x, [at.row(), 0]);
+///     let matrix: rt<bf16, N, N, Vnni> = load_transform(order, [0, 0]);
+///     store(y, &moved::<M, N>(&tile, &matrix), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let x = Tensor::from_slice(1, 2, &[f32::INFINITY, 3.0])?;
+///     let order = Tensor::from_slice(2, 2, &[0.0, -1.0, 1.0, 0.0].map(bf16::from_f32))?;
+///     let mut y = Tensor::<f32>::zeros(1, 2)?;
+///     permuted::launch::<8, 16>(&Device::host(), &mut y, &x, &order)?;
+///     assert_eq!(y.to_vec(), [3.0, f32::NEG_INFINITY]);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn(fns(exact_product))]
+pub fn moved<const M: usize, const N: usize>(
+    x: &rt<f32, M, N>,
+    matrix: &rt<bf16, N, N, Vnni>,
+) -> rt<f32, M, N> {
+    let zero: rt<f32, M, N> = zeros();
+    let finite = x.abs().lt(f32::INFINITY);
+    let numbers = exact_product::<M, N, N>(&finite.select(x, 0.0), matrix);
+    // 1 and -1 stand for the infinities, 2 for NaN.
+    let strange = finite.select(&zero, 1.0);
+    let signed = x.lt(0.0).select(&strange.neg(), &strange);
+    let sign = x.ne(x).select(&strange.scale(2.0), &signed).to::<bf16>();
+    let mut arrived: rt<f32, M, N, Acc> = zeros();
+    mma_AB(&mut arrived, &sign, matrix);
+    let there = arrived.to::<f32>();
+    let infinite = there.scale(f32::INFINITY);
+    let kind = there.abs();
+    let mixed = kind.gt(0.5).select(&infinite, &numbers);
+    kind.gt(1.5).select(&infinite.sub(&infinite), &mixed)
+}

@@ -2,5 +2,15 @@
 //!
 //! *Not here*: which instance to take for which shape, and checks of shapes ([`crate::ops`]).
 
+pub mod argmax;
 pub mod attention;
+pub mod cast;
+pub mod gated;
 pub mod gemm;
+pub mod layer_norm;
+pub mod rms_norm;
+pub mod rope;
+pub mod rope_pairs;
+pub mod row_sum;
+pub mod softmax;
+pub mod transpose;

@@ -42,7 +42,20 @@ pub mod prelude {
 }
 
 /// Every kernel of the library, for tools that list, dump or verify them.
-pub static KERNELS: &[&KernelInfo] = &[&kernels::attention::attention::KERNEL, &kernels::gemm::gemm::KERNEL];
+pub static KERNELS: &[&KernelInfo] = &[
+    &kernels::argmax::argmax::KERNEL,
+    &kernels::attention::attention::KERNEL,
+    &kernels::cast::cast::KERNEL,
+    &kernels::gated::gated::KERNEL,
+    &kernels::gemm::gemm::KERNEL,
+    &kernels::layer_norm::layer_norm::KERNEL,
+    &kernels::rms_norm::rms_norm::KERNEL,
+    &kernels::rope::rope::KERNEL,
+    &kernels::rope_pairs::rope_pairs::KERNEL,
+    &kernels::row_sum::row_sum::KERNEL,
+    &kernels::softmax::softmax::KERNEL,
+    &kernels::transpose::transpose::KERNEL,
+];
 
 /// What generated code names. Not an interface: it changes with the code generator.
 #[doc(hidden)]
