@@ -11,3 +11,4 @@
 pub mod files;
 pub mod gemm;
 pub mod matrix;
+pub mod norms;

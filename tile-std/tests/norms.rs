@@ -181,8 +181,9 @@ fn every_instance_takes_narrow_and_wide_rows() {
 #[test]
 fn the_variance_of_rows_far_from_0_does_not_cancel() {
     // E[x^2] - E[x]^2 would be 0, or less, in f32 here: 1e12 + 1 less 1e12.
-    let x = Tensor::from_fn([1, 1, 9, 1000], |_, _, _, c| 1e6 + if c.is_multiple_of(2) { 1.0f32 } else { -1.0 })
-        .expect("small");
+    let x =
+        Tensor::from_fn([1, 1, 9, 1000], |_, _, _, c| 1e6 + if c.is_multiple_of(2) { 1.0f32 } else { -1.0 })
+            .expect("small");
     let (one, zero) = (vec![1.0f32; 1000], vec![0.0f32; 1000]);
     let weight = View::from_slice(&one, 1, 1000).expect("1000 elements");
     let bias = View::from_slice(&zero, 1, 1000).expect("1000 elements");

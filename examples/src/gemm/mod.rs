@@ -6,7 +6,7 @@
 
 mod arguments;
 mod check;
-mod digits;
+pub(crate) mod digits;
 mod multiply;
 mod progress;
 mod words;
