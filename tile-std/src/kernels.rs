@@ -13,4 +13,5 @@ pub mod rope;
 pub mod rope_pairs;
 pub mod row_sum;
 pub mod softmax;
+pub mod softmax_wide;
 pub mod transpose;

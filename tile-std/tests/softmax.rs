@@ -133,6 +133,39 @@ fn every_instance_takes_narrow_and_wide_rows() {
 }
 
 #[test]
+fn rows_too_wide_for_a_work_group_take_two_kernels() {
+    let sim = Device::sim();
+    for (i, kind) in KINDS.into_iter().enumerate() {
+        for (log, cols) in [(false, 8192 + 17), (true, 4096 + 129)] {
+            let name = if log { explain_log_softmax::<f32> } else { explain_softmax::<f32> };
+            assert_eq!(name(&sim, [1, 1, 9, cols]).instance.kernel, "softmax_apply");
+            assert_eq!(name(&Device::host(), [1, 1, 9, cols]).instance.kernel, "softmax");
+            let (shape, forms) = ([1, 1, 9, cols], [FORMS[i % 3], Form::Odd]);
+            let case = Case { shape, log, kind, forms, seed: 0x51DE + i as u64, instance: None };
+            any_type(&sim, &case, i as u64 + u64::from(log));
+        }
+    }
+}
+
+#[test]
+fn the_two_kernels_for_wide_rows_run_on_the_host_as_well() {
+    use tile_std::kernels::softmax_wide::{softmax_apply, softmax_sums};
+    let (host, mut rng) = (Device::host(), Rng(0x71DE));
+    let x = Tensor::from_fn([2, 1, 11, 500], |_, _, r, c| Rows::Special.value(&mut rng, r, c, 500))
+        .expect("small");
+    let column = || Tensor::<f32>::with_shape([2, 1, 11, 1]).expect("small");
+    let (mut tops, mut sums) = (column(), column());
+    softmax_sums::launch::<f32, 128, 32>(&host, &mut tops, &mut sums, &x).expect("shapes fit");
+    let mut y = Guarded::<f32>::new([2, 1, 11, 500], Form::Aligned, |_, _, _, _| -1.0);
+    softmax_apply::launch::<f32, false, 128>(&host, y.view_mut(), &x, &tops, &sums).expect("shapes fit");
+    assert!(y.is_intact());
+    compare(&y, [2, 1, 11, 500], "host, two kernels", |b, d, r| {
+        let row = x.row(b, d, r).expect("inside");
+        expected(&row.iter().map(|v| f64::from(*v)).collect::<Vec<_>>(), false)
+    });
+}
+
+#[test]
 fn wrong_calls_are_errors() {
     let device = Device::host();
     let x = Tensor::<bf16>::zeros(4, 5).expect("small");

@@ -2,6 +2,7 @@
 
 use crate::Generic;
 use crate::kernels::softmax::{POLICY, POLICY_LOG, softmax as kernel};
+use crate::kernels::softmax_wide::{APPLY_POLICY, SUMS_POLICY, softmax_apply, softmax_sums, widest};
 use crate::ops::dispatch::{Choice, RowError, RowOptions, Rule, choose, resolve, same_shape};
 use crate::prelude::*;
 
@@ -28,6 +29,9 @@ pub fn softmax<'a, T: Element>(device: &Device, x: impl Into<View<'a, T>>) -> Re
 }
 
 /// The softmax of every row into `y`, with every choice open. See [`softmax`].
+///
+/// On GPUs, rows of more than 8,192 columns take two launches (the logarithm's of more than 4,096); the report is the
+/// second's. An instance set by hand takes one, whatever the width.
 ///
 /// ```
 /// use tile_std::ops::{RowOptions, explain_softmax, softmax_into};
@@ -89,14 +93,26 @@ pub fn log_softmax_into<'a, T: Element>(
     run("log_softmax", true, device, y.into(), x.into(), options)
 }
 
-/// The instance that [`softmax`] takes for a shape on a device, and why.
+/// The instance that [`softmax`] takes for a shape on a device, and why; of two launches, the second's.
 pub fn explain_softmax<T: Element>(device: &Device, shape: Shape) -> Choice {
-    choose(&kernel::KERNEL, POLICY, device, shape[3], &front::<T>(false))
+    explain::<T>(device, shape[3], false)
 }
 
-/// The instance that [`log_softmax`] takes for a shape on a device, and why.
+/// The instance that [`log_softmax`] takes for a shape on a device, and why; of two launches, the second's.
 pub fn explain_log_softmax<T: Element>(device: &Device, shape: Shape) -> Choice {
-    choose(&kernel::KERNEL, POLICY_LOG, device, shape[3], &front::<T>(true))
+    explain::<T>(device, shape[3], true)
+}
+
+fn explain<T: Element>(device: &Device, cols: usize, log: bool) -> Choice {
+    if is_wide(device, cols, log) {
+        return choose(&softmax_apply::KERNEL, APPLY_POLICY, device, cols, &front::<T>(log));
+    }
+    choose(&kernel::KERNEL, policy(log), device, cols, &front::<T>(log))
+}
+
+/// True for rows that one work-group does not hold.
+fn is_wide(device: &Device, cols: usize, log: bool) -> bool {
+    !matches!(device, Device::Host(_)) && cols > widest(log)
 }
 
 fn policy(log: bool) -> &'static [Rule] {
@@ -116,8 +132,30 @@ fn run<T: Element>(
     options: &RowOptions<'_>,
 ) -> Result<Report, RowError> {
     same_shape(op, ("the output", y.shape()), ("x", x.shape()))?;
+    if options.instance.is_none() && is_wide(device, x.cols(), log) {
+        return run_wide(log, device, y, x, options);
+    }
     let instance = resolve(op, &kernel::KERNEL, policy(log), device, x.cols(), &front::<T>(log), options)?;
     Ok(kernel::launch_with(device, instance, &options.launch, y, x)?)
+}
+
+/// Maxima and sums first, in tensors of one column, and then every element.
+fn run_wide<T: Element>(
+    log: bool,
+    device: &Device,
+    y: ViewMut<'_, T>,
+    x: View<'_, T>,
+    options: &RowOptions<'_>,
+) -> Result<Report, RowError> {
+    let [batch, depth, rows, cols] = x.shape();
+    let column = [batch, depth, rows, 1];
+    let (mut tops, mut sums) =
+        (Tensor::with_shape_on(device, column)?, Tensor::with_shape_on(device, column)?);
+    let of = [Generic::Type(T::DTYPE)];
+    let first = choose(&softmax_sums::KERNEL, SUMS_POLICY, device, cols, &of).instance;
+    softmax_sums::launch_with(device, first, &options.launch, &mut tops, &mut sums, x)?;
+    let second = choose(&softmax_apply::KERNEL, APPLY_POLICY, device, cols, &front::<T>(log)).instance;
+    Ok(softmax_apply::launch_with(device, second, &options.launch, y, x, &tops, &sums)?)
 }
 
 #[cfg(test)]
@@ -130,6 +168,8 @@ mod tests {
         for log in [false, true] {
             for front in [front::<bf16>(log), front::<f16>(log), front::<f32>(log)] {
                 policy_instances_exist(&kernel::KERNEL, policy(log), &front);
+                policy_instances_exist(&softmax_apply::KERNEL, APPLY_POLICY, &front);
+                policy_instances_exist(&softmax_sums::KERNEL, SUMS_POLICY, &front[..1]);
             }
         }
     }
