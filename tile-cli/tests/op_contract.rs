@@ -70,7 +70,7 @@ fn every_op_is_spelled_and_every_spelling_is_an_op() {
         known.extend(Compare::ALL.iter().map(|op| format!("{}{form}", op.name())));
     }
     known.extend(Logic::ALL.iter().map(|op| op.name().to_string()));
-    known.extend(["not", "select"].map(String::from));
+    known.extend(["not", "any", "select"].map(String::from));
     for line in ["row", "col"] {
         for form in ["", "_with"] {
             known.extend(Reduction::ALL.iter().map(|how| format!("{line}_{}{form}", how.name())));

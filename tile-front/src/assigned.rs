@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{
-    At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, PartIndex, Stmt, TopKFrom,
+    At, Block, CallOp, Expr, ExprKind, FunctionArg, GroupCall, Method, Operand, OrderRef, PartIndex, Stmt,
+    TopKFrom,
 };
 
 /// The names of outer variables that the blocks assign or accumulate into.
@@ -178,8 +179,8 @@ impl Walk {
             }
             ExprKind::Call(call) => match &call.op {
                 CallOp::Zeros | CallOp::Place(_) => {}
-                CallOp::OwnTile { snake, .. } => {
-                    if let Some(width) = snake {
+                CallOp::OwnTile { order, .. } => {
+                    if let OrderRef::Snake(width) = order {
                         self.expr(width);
                     }
                 }

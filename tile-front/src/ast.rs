@@ -416,6 +416,17 @@ pub enum Method {
     },
 }
 
+/// The order in which work-groups walk over an output, as written.
+#[derive(Clone, Debug)]
+pub enum OrderRef {
+    /// `Linear`
+    Linear,
+    /// `Upward`
+    Upward,
+    /// `Snake(width)`
+    Snake(Expr),
+}
+
 /// Which of the parts of a tile, along one of its sides.
 #[derive(Clone, Debug)]
 pub enum PartIndex {
@@ -521,8 +532,8 @@ pub enum CallOp {
         cols: SizeRef,
         /// The output.
         global: Ident,
-        /// `Snake(w)`, or `None` for `Linear`.
-        snake: Option<Expr>,
+        /// How work-groups walk over the output.
+        order: OrderRef,
         /// Where the order was written.
         order_span: Span,
     },

@@ -5,7 +5,7 @@
 
 use proc_macro2::{Ident, Span as TokenSpan};
 
-use crate::ast::{At, Bound, Call, CallOp, DTypeRef, Expr, Method};
+use crate::ast::{At, Bound, Call, CallOp, DTypeRef, Expr, Method, OrderRef};
 use crate::infer::Infer;
 use crate::value::{Owned, SymTile, SymVector, Val, Want, sym_tile};
 use tile_ir::error::Code;
@@ -144,12 +144,13 @@ impl Infer<'_> {
             CallOp::Place(place) => {
                 Some(Val::Scalar(self.emit_scalar(OpKind::Place(*place), U32, e.span), U32))
             }
-            CallOp::OwnTile { rows, cols, global, snake, order_span } => {
+            CallOp::OwnTile { rows, cols, global, order, order_span } => {
                 let id = self.param(global)?;
                 let tile = (self.binding.size(rows)?, self.binding.size(cols)?);
-                let order = match snake {
-                    None => Order::Linear,
-                    Some(width) => {
+                let order = match order {
+                    OrderRef::Linear => Order::Linear,
+                    OrderRef::Upward => Order::Upward,
+                    OrderRef::Snake(width) => {
                         let val = self.expr(width, Want::Scalar(U32))?;
                         if matches!(val, Val::Int(0)) {
                             return self.error(

@@ -27,7 +27,7 @@ impl Infer<'_> {
             let help = match choose {
                 Choose::Compare(op, _) => format!("scalars have operators: `x {} y`", operator(op)),
                 Choose::Ternary(_) => "scalars have operators: `x * a + b`".to_string(),
-                Choose::Logic(_) | Choose::Not => {
+                Choose::Logic(_) | Choose::Not | Choose::Any => {
                     "scalars have the operators `&&`, `||`, `^` and `!`".to_string()
                 }
                 Choose::Select => "choose between scalars with `if c { a } else { b }`".to_string(),
@@ -50,6 +50,11 @@ impl Infer<'_> {
                 self.like(&val, OpKind::Selection(Selection::Logic { op, lhs: receiver, rhs }), e)
             }
             (Choose::Not, []) => self.like(&val, OpKind::Selection(Selection::Not { mask: receiver }), e),
+            (Choose::Any, []) => {
+                let kind = OpKind::Selection(Selection::Any { mask: receiver });
+                let ty = ScalarType::Bool;
+                Some(Val::Scalar(self.emit(kind, &[Type::Scalar(ty)], e.span)[0], ty))
+            }
             (Choose::Select, [yes, no]) => {
                 let (id, yes_val) = self.registers(name, yes)?;
                 let (Operand::Reference(at) | Operand::Value(at)) = yes;
@@ -65,7 +70,12 @@ impl Infer<'_> {
             }
             // The parser counted the operands.
             (
-                Choose::Ternary(_) | Choose::Compare(..) | Choose::Logic(_) | Choose::Not | Choose::Select,
+                Choose::Ternary(_)
+                | Choose::Compare(..)
+                | Choose::Logic(_)
+                | Choose::Not
+                | Choose::Any
+                | Choose::Select,
                 _,
             ) => None,
         }

@@ -10,7 +10,7 @@ use syn::{Expr as SynExpr, ExprCall, ExprMethodCall, GenericArgument, PathArgume
 
 use crate::ast::{
     At, Call, CallOp, Choose, Expr, ExprKind, FunctionArg, FunctionCall, GenericArg, Method, Operand,
-    VectorMethod,
+    OrderRef, VectorMethod,
 };
 use crate::decl::{parse_dtype, parse_size, parse_tile, path_name};
 use crate::parse::{Parser, strip};
@@ -378,8 +378,8 @@ impl Parser<'_> {
                 let rows = parse_size(rows, self.generics, self.diags);
                 let cols = parse_size(cols, self.generics, self.diags);
                 let global = self.global(&args[0], form)?;
-                let (snake, order_span) = self.order(&args[1], form)?;
-                Some(CallOp::OwnTile { rows: rows?, cols: cols?, global, snake, order_span })
+                let (order, order_span) = self.order(&args[1], form)?;
+                Some(CallOp::OwnTile { rows: rows?, cols: cols?, global, order, order_span })
             }
             "prefetch_load" | "prefetch_load_coop" => {
                 let [GenericArgument::Type(tile)] = generics else {
@@ -462,10 +462,14 @@ impl Parser<'_> {
         )
     }
 
-    fn order(&mut self, e: &SynExpr, form: &str) -> Option<(Option<Expr>, Span)> {
+    fn order(&mut self, e: &SynExpr, form: &str) -> Option<(OrderRef, Span)> {
+        const ORDERS: &str = "the order is `Linear`, `Upward` or `Snake(width)`";
         match strip(e) {
             SynExpr::Path(p) if path_name(&p.path).is_some_and(|n| n == "Linear") => {
-                Some((None, p.path.span()))
+                Some((OrderRef::Linear, p.path.span()))
+            }
+            SynExpr::Path(p) if path_name(&p.path).is_some_and(|n| n == "Upward") => {
+                Some((OrderRef::Upward, p.path.span()))
             }
             SynExpr::Call(c) if c.args.len() == 1 => {
                 let snake = match &*c.func {
@@ -473,12 +477,12 @@ impl Parser<'_> {
                     _ => None,
                 };
                 let Some(name) = snake else {
-                    return self.arguments(c.func.span(), form, "the order is `Linear` or `Snake(width)`");
+                    return self.arguments(c.func.span(), form, ORDERS);
                 };
                 let width = self.parse_expr(&c.args[0])?;
-                Some((Some(width), name.span()))
+                Some((OrderRef::Snake(width), name.span()))
             }
-            other => self.arguments(other.span(), form, "the order is `Linear` or `Snake(width)`"),
+            other => self.arguments(other.span(), form, ORDERS),
         }
     }
 

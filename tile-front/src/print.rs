@@ -11,8 +11,8 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree
 use quote::{quote, quote_spanned};
 
 use crate::ast::{
-    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, FunctionArg, GenericArg, Method, Operand, PartIndex,
-    SizeExpr, SizeRef, Stmt, TileRef, TypeRef,
+    At, Block, Call, CallOp, DTypeRef, Expr, ExprKind, FunctionArg, GenericArg, Method, Operand, OrderRef,
+    PartIndex, SizeExpr, SizeRef, Stmt, TileRef, TypeRef,
 };
 use crate::function::Callee;
 use crate::value::{SymType, sym_shared};
@@ -469,12 +469,13 @@ impl Printer<'_> {
                 let (f, cx) = (ident(&format!("{}_in", place.name()), span), context());
                 (quote_spanned! { span => #private::ops::place::#f }, quote!(#cx))
             }
-            CallOp::OwnTile { rows, cols, global, snake, order_span } => {
+            CallOp::OwnTile { rows, cols, global, order, order_span } => {
                 let (rows, cols, cx) = (self.size(rows), self.size(cols), context());
                 let order_path = self.at_token(*order_span);
-                let order = match snake {
-                    None => quote_spanned! { *order_span => #order_path::Linear },
-                    Some(width) => {
+                let order = match order {
+                    OrderRef::Upward => quote_spanned! { *order_span => #order_path::Upward },
+                    OrderRef::Linear => quote_spanned! { *order_span => #order_path::Linear },
+                    OrderRef::Snake(width) => {
                         let width = self.expr(width);
                         quote_spanned! { *order_span => #order_path::Snake(#width) }
                     }

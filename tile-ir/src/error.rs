@@ -61,7 +61,8 @@ codes! {
         "Inputs are `&gl<T>`, outputs `&mut gl<T>`, scalars one of `u32`, `i32`, `u64`, `f32`, `bool`, each with a plain name.";
     Grid = "T006", "A kernel takes its grid from exactly one `own_tile`.",
         "The launch grid follows from the output: `let at = own_tile::<BM, BN>(c, Snake(8));` says that every sub-group owns one \
-         BM x BN tile of `c`. It must be called once, at the top level of the body, on a `&mut gl` parameter.";
+         BM x BN tile of `c`. It must be called once, at the top level of the body, on a `&mut gl` parameter. Work-groups walk over the output \
+         row by row (`Linear`), from its last row up (`Upward`), or in stacks of columns that share operands in cache (`Snake(8)`).";
     Construct = "T010", "Only the kernel language's constructs may stand in a kernel body.",
         "A kernel body knows `let`, assignment, `if`/`else` and `match` on scalars, `for` over ranges (with `step_by`, and `#[unroll]`), \
          `while`, `break` and `continue`, early `return`, scalar arithmetic, the ops, and calls of the device functions in `fns(..)`. The \
@@ -175,10 +176,10 @@ codes! {
          the tiles that its sub-groups own.";
     SharedShape = "T051", "A shared tile has rows in multiples of 8 and columns in multiples of 16, a shared vector elements in multiples of 8.",
         "Shared memory is moved in pieces of 8 x 16 elements, as registers are.";
-    Mask = "T052", "A mask comes from a comparison and goes to `and`, `or`, `xor`, `not` and `select`.",
+    Mask = "T052", "A mask comes from a comparison and goes to `and`, `or`, `xor`, `not`, `any` and `select`.",
         "`x.lt(&y)` and its kin compare tiles or vectors and give a mask of their shape, `rt<bool, M, N>` or `rv<bool, N, E>`. A mask has no \
          numbers, so it is not stored, converted, reduced or multiplied; it chooses elements:\n\n    let positive = x.gt(0.0);\n    \
-         let y = positive.and(&x.lt(6.0)).select(&x, 0.0);";
+         let y = positive.and(&x.lt(6.0)).select(&x, 0.0);\n\n`mask.any()` is a `bool` for `if`.";
     Select = "T053", "`mask.select(&a, &b)` takes operands of the mask's shape and of one type.",
         "`a` is a `Row` or `Acc` tile, or a vector, of the mask's shape. `b` has a's type, or is a scalar, which is rounded to a's element type.";
     Iota = "T054", "`iota`, `iota_rows` and `iota_cols` count in f32 or i32 from a scalar of that type.",

@@ -583,7 +583,7 @@ impl OpKind {
             OpKind::Binary { lhs, rhs, .. } | OpKind::Compare { lhs, rhs, .. } => vec![*lhs, *rhs],
             OpKind::Unary { value, .. } | OpKind::Cast { value } => vec![*value],
             OpKind::OwnTile { order, .. } => match order {
-                Order::Linear => vec![],
+                Order::Linear | Order::Upward => vec![],
                 Order::Snake(width) => vec![*width],
             },
             OpKind::Load { at, .. } | OpKind::Prefetch { at, .. } => at.values().collect(),

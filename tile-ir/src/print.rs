@@ -109,6 +109,7 @@ fn print_op(kernel: &Kernel, op: &Op, depth: usize, f: &mut fmt::Formatter<'_>) 
             write!(f, "own_tile {global} {}x{} ", tile.0, tile.1)?;
             match order {
                 Order::Linear => f.write_str("linear")?,
+                Order::Upward => f.write_str("upward")?,
                 Order::Snake(width) => write!(f, "snake({width})")?,
             }
         }

@@ -7,13 +7,16 @@ use crate::launch::Cx;
 use crate::tile::{Dim, Extent};
 use crate::vector::{Encoding, PerCol, PerRow};
 
-pub use Order::{Linear, Snake};
+pub use Order::{Linear, Snake, Upward};
 
 /// The order in which work-groups walk the tiles of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Row after row.
     Linear,
+    /// Row after row, the last row of work-groups first: for outputs whose last rows are the most work, as those of
+    /// causal attention. A device that has no work-groups left to start then waits for short ones.
+    Upward,
     /// Stacks of this many work-group columns; each stack runs down or up, each of its rows right or left, so
     /// that consecutive work-groups share operands in cache. A width of 0 counts as 1.
     Snake(u32),
@@ -26,6 +29,7 @@ impl Order {
         let (rows, cols) = (u64::from(rows).max(1), u64::from(cols).max(1));
         match self {
             Linear => (id / cols, id % cols),
+            Upward => ((rows - 1).saturating_sub(id / cols), id % cols),
             Snake(width) => {
                 let stack_width = u64::from(width).max(1);
                 let stack = id / (stack_width * rows);

@@ -16,7 +16,7 @@ pub use crate::ops::shared::{
 };
 pub use crate::ops::source::{fill, zeros};
 pub use crate::ops::vector::{load_scalar, load_vec, store_vec, store_vec_at};
-pub use crate::place::{Linear, Own, Peers, Snake, elements};
+pub use crate::place::{Linear, Own, Peers, Snake, Upward, elements};
 pub use crate::role::{Acc, Row, Vnni, VnniT};
 pub use crate::shared::{st, sv};
 pub use crate::tile::rt;

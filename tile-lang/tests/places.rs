@@ -8,7 +8,7 @@ use tile_lang::prelude::*;
 use tile_lang::{DType, ops};
 
 fn orders() -> impl Iterator<Item = Order> {
-    [Linear].into_iter().chain([0, 1, 2, 3, 5, 8, 100, u32::MAX].map(Snake))
+    [Linear, Upward].into_iter().chain([0, 1, 2, 3, 5, 8, 100, u32::MAX].map(Snake))
 }
 
 #[test]
@@ -50,6 +50,8 @@ fn snake_walks_stacks_down_and_up_and_rows_right_and_left() {
     assert_eq!(walk, expected);
     let linear: Vec<_> = (0..6).map(|id| Linear.place(id, (2, 3))).collect();
     assert_eq!(linear, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    let upward: Vec<_> = (0..6).map(|id| Upward.place(id, (2, 3))).collect();
+    assert_eq!(upward, [(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (0, 2)]);
 }
 
 #[test]

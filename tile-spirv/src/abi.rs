@@ -226,7 +226,7 @@ impl Lowering<'_> {
     ) -> Result<[Id; 4], LowerError> {
         let g = self.global(id)?;
         let width = match order {
-            Order::Linear => None,
+            Order::Linear | Order::Upward => None,
             Order::Snake(width) => Some(self.scalar(*width)?),
         };
         let (row_in, col_in) = (self.place(Place::Row), self.place(Place::Col));
@@ -246,7 +246,17 @@ impl Lowering<'_> {
         let batch = e.div(U32, plane, g.depth);
         let depth = e.rem(U32, plane, g.depth);
         let (wm, wn) = match width {
-            None => (e.div(U32, in_plane, gn), e.rem(U32, in_plane, gn)),
+            None => {
+                let (row, col) = (e.div(U32, in_plane, gn), e.rem(U32, in_plane, gn));
+                let row = if *order == Order::Upward {
+                    let one = e.u32(1);
+                    let last = e.sub(U32, gm, one);
+                    e.sub(U32, last, row)
+                } else {
+                    row
+                };
+                (row, col)
+            }
             Some(width) => {
                 // A width beyond the grid is one stack over the whole grid; clamping keeps `width * gm` in 32 bits.
                 let one = e.u32(1);

@@ -283,11 +283,15 @@ fn owner(order: Option<u32>, id: u32, gm: u32, gn: u32) -> (u32, u32) {
 
 #[test]
 fn every_tile_has_the_owner_the_contract_names() {
-    for snake in [false, true] {
+    for which in ["linear", "upward", "snake"] {
         let mut b = Build::new("own", "", (2, 3));
         let c = b.global("c", DType::F32, Access::Out);
         let width = b.scalar("width", ScalarType::U32);
-        let order = if snake { Order::Snake(width) } else { Order::Linear };
+        let order = match which {
+            "linear" => Order::Linear,
+            "upward" => Order::Upward,
+            _ => Order::Snake(width),
+        };
         let at = b.own_tile(c, (8, 16), order);
         b.return_outside(c, (8, 16), at);
         let zeros = b.one(OpKind::Zeros, tile(DType::F32, 8, 16, Role::Row));
@@ -312,7 +316,8 @@ fn every_tile_has_the_owner_the_contract_names() {
                 let mut want = vec![];
                 for group in 0..gm * gn * 6 {
                     let (plane, id) = (group / (gm * gn), group % (gm * gn));
-                    let (wm, wn) = owner(snake.then_some(width), id, gm, gn);
+                    let (wm, wn) = owner((which == "snake").then_some(width), id, gm, gn);
+                    let wm = if which == "upward" { gm - 1 - wm } else { wm };
                     for sg in 0..6 {
                         let (row, col) = ((wm * 2 + sg / 3) * 8, (wn * 3 + sg % 3) * 16);
                         if row < rows && col < cols {
@@ -320,7 +325,7 @@ fn every_tile_has_the_owner_the_contract_names() {
                         }
                     }
                 }
-                assert_eq!(got, want, "{rows}x{cols} snake {snake} width {width}");
+                assert_eq!(got, want, "{rows}x{cols} {which} width {width}");
                 assert!(c.read(&memory).iter().all(|v| *v == 0.0), "every element has an owner");
             }
         }

@@ -401,6 +401,11 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
                 "not" => format!("{of}.lt(x).not()"),
                 both => format!("{of}.lt(x).{both}(&{of}.abs().ge(&{of}))"),
             };
+            if name == "any" {
+                let mut all = of_tiles("if t.lt(x).any() { t.neg() } else { t.abs() }");
+                all.extend(of_vectors("if v.gt(x).any() { v.neg() } else { v.abs() }"));
+                return all;
+            }
             let mut all = of_tiles(&format!("{}.select(&t, x)", mask("t")));
             all.extend(of_vectors(&format!("{}.select(&v, x)", mask("v"))));
             all

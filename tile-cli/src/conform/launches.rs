@@ -41,7 +41,7 @@ pub fn kernel(seed: u64, body: &Body, types: [DType; 3], sizes: [u32; 3], subgro
             Const::F32(0.5f32.to_bits()),
             Const::Bool(true),
         ],
-        order: if seed.is_multiple_of(3) { "Snake(2)" } else { "Linear" },
+        order: ["Snake(2)", "Linear", "Upward"][(seed % 3) as usize],
     }
 }
 

@@ -125,7 +125,7 @@ pub fn wrong(op: &Entry) -> (Body, Code) {
         Family::MapTernary => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(1.0, 2.0);")]),
         Family::MapCompare => (Code::MapOperand, vec![packed.into(), format!("let u = t.{name}(&t);")]),
         Family::Logic => {
-            let operand = if name == "not" { "" } else { "&t" };
+            let operand = if matches!(name, "not" | "any") { "" } else { "&t" };
             (Code::Mask, vec![tile.into(), format!("let u = t.{name}({operand});")])
         }
         Family::Select => {

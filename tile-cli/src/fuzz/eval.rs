@@ -11,7 +11,7 @@ mod vector;
 use std::rc::Rc;
 
 use tile_ir::ir::{
-    Coord, Dim, Exit, Kernel, LoadForm, Op, OpKind, Order, ParamKind, Place, Region, Unit, ValueId,
+    Coord, Dim, Exit, Kernel, LoadForm, Op, OpKind, Order, ParamKind, Place, Region, Selection, Unit, ValueId,
 };
 use tile_ir::map::MapBinary;
 use tile_ir::scalar::{self, Binary, Compare, Const, Unary};
@@ -401,6 +401,7 @@ impl Eval<'_> {
         let (plane, id) = (self.group / (gm * gn), self.group % (gm * gn));
         let (wm, wn) = match order {
             Order::Linear => (id / gn, id % gn),
+            Order::Upward => (gm - 1 - id / gn, id % gn),
             Order::Snake(width) => {
                 let w = u64::from(self.u32(*width)?).max(1);
                 let stack = id / (w * gm);
@@ -540,6 +541,7 @@ impl Eval<'_> {
                 };
                 Val::Scalar(Const::U32(v as u32), 0.0)
             }
+            OpKind::Selection(Selection::Any { mask }) => Val::Scalar(Const::Bool(self.any(*mask)?), 0.0),
             OpKind::MapUnary { op, value } => float(self.f32(*value)?.unary(*op)),
             OpKind::Vector(what) => self.vector_scalar(what)?,
             OpKind::LoadScalar { global, at } => float(self.read(*global, at, (1, 1))?[0]),

@@ -110,7 +110,7 @@ pub fn case(seed: u64) -> Case {
         ),
         Const::Bool(dice.one_in(2)),
     ];
-    let order = dice.pick(&["Linear", "Linear", "Snake(1)", "Snake(2)", "Snake(8)"]);
+    let order = dice.pick(&["Linear", "Upward", "Snake(1)", "Snake(2)", "Snake(8)"]);
     let types = [a, b, c];
     let vars = SCALARS.iter().zip(ScalarType::ALL_PARAMS).map(|(name, ty)| Var {
         name: (*name).into(),

@@ -469,7 +469,8 @@ use tile_std::prelude::*;
 let x: rt<f32, 8, 16> = fill(3.0);
 let inside = x.gt(0.0).and(&x.lt(5.0));
 assert_eq!(inside.select(&x, -1.0).get(7, 15), 3.0);
-assert_eq!(inside.not().select(&x, -1.0).get(7, 15), -1.0);"#
+assert_eq!(inside.not().select(&x, -1.0).get(7, 15), -1.0);
+assert!(inside.any() && !x.lt(0.0).any());"#
         }
         Family::Iota => {
             r#"

@@ -16,6 +16,8 @@ pub enum Choose {
     Logic(Logic),
     /// `mask.not()`
     Not,
+    /// `mask.any()`
+    Any,
     /// `mask.select(&a, &b)`
     Select,
 }
@@ -40,6 +42,7 @@ impl Choose {
         }
         match name {
             "not" => Some(Choose::Not),
+            "any" => Some(Choose::Any),
             "select" => Some(Choose::Select),
             _ => None,
         }
@@ -50,7 +53,7 @@ impl Choose {
         match self {
             Choose::Ternary(_) | Choose::Select => 2,
             Choose::Compare(..) | Choose::Logic(_) => 1,
-            Choose::Not => 0,
+            Choose::Not | Choose::Any => 0,
         }
     }
 
@@ -61,7 +64,7 @@ impl Choose {
             Choose::Compare(_, None) => format!("x.{name}(&y)` or `x.{name}(s)"),
             Choose::Compare(_, Some(_)) => format!("x.{name}(&v)"),
             Choose::Logic(_) => format!("mask.{name}(&other)"),
-            Choose::Not => "mask.not()".to_string(),
+            Choose::Not | Choose::Any => format!("mask.{name}()"),
             Choose::Select => "mask.select(&a, &b)` or `mask.select(&a, s)".to_string(),
         }
     }

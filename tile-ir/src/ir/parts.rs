@@ -68,6 +68,8 @@ impl Place {
 pub enum Order {
     /// Row by row.
     Linear,
+    /// Row by row, from the last row of work-groups to the first.
+    Upward,
     /// In stacks of this many work-group columns, turning at both ends (keeps neighbours within a small
     /// region of the cache).
     Snake(ValueId),

@@ -57,6 +57,11 @@ pub enum Selection {
         /// The mask.
         mask: ValueId,
     },
+    /// Says whether a mask is true anywhere: a scalar, the same in all lanes.
+    Any {
+        /// The mask.
+        mask: ValueId,
+    },
     /// The elements of `yes` where the mask is true and of `no` elsewhere. `no` has the type of `yes`, or is a scalar that
     /// is rounded to its element type.
     Select {
@@ -84,6 +89,7 @@ impl Selection {
             Selection::Compare { op, .. } => op.name(),
             Selection::Logic { op, .. } => op.name(),
             Selection::Not { .. } => "not",
+            Selection::Any { .. } => "any",
             Selection::Select { .. } => "select",
             Selection::Iota { along: Along::Rows, .. } => "iota_rows",
             Selection::Iota { along: Along::Cols, .. } => "iota_cols",
@@ -94,7 +100,7 @@ impl Selection {
     pub fn operands(&self) -> Vec<ValueId> {
         match self {
             Selection::Compare { lhs, rhs, .. } | Selection::Logic { lhs, rhs, .. } => vec![*lhs, *rhs],
-            Selection::Not { mask } => vec![*mask],
+            Selection::Not { mask } | Selection::Any { mask } => vec![*mask],
             Selection::Select { mask, yes, no } => vec![*mask, *yes, *no],
             Selection::Iota { start, .. } => vec![*start],
         }

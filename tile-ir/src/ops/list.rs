@@ -72,7 +72,7 @@ families! {
     /// Comparisons of tiles and vectors, which give a mask (`rt<bool, ..>`, `rv<bool, ..>`). The right operand is what an
     /// element-wise op of two operands takes.
     MapCompare = "Comparisons of elements",
-    /// Masks combined element by element.
+    /// Masks combined element by element, and asked for a true one.
     Logic = "Combinations of masks",
     /// The elements of one operand where a mask is true, and of another elsewhere.
     Select = "Selection",
@@ -178,7 +178,9 @@ impl OpKind {
             OpKind::MapBinary { .. } => Family::MapBinary,
             OpKind::MapTernary { .. } => Family::MapTernary,
             OpKind::Selection(Selection::Compare { .. }) => Family::MapCompare,
-            OpKind::Selection(Selection::Logic { .. } | Selection::Not { .. }) => Family::Logic,
+            OpKind::Selection(Selection::Logic { .. } | Selection::Not { .. } | Selection::Any { .. }) => {
+                Family::Logic
+            }
             OpKind::Selection(Selection::Select { .. }) => Family::Select,
             OpKind::Selection(Selection::Iota { .. }) => Family::Iota,
             OpKind::Reduce { .. } => Family::Reduce,
@@ -314,17 +316,19 @@ impl Family {
                 })
                 .collect(),
             Family::Logic => {
-                let [and, or, xor, not] = [
+                let [and, or, xor, not, any] = [
                     "True where both masks are.",
                     "True where one of two masks is.",
                     "True where just one of two masks is.",
                     "True where the mask is not.",
+                    "Says whether the mask is true for any element: a scalar.",
                 ];
                 let named = [
                     (Logic::And.name(), and),
                     (Logic::Or.name(), or),
                     (Logic::Xor.name(), xor),
                     ("not", not),
+                    ("any", any),
                 ];
                 named.iter().map(|(name, doc)| self.entry(name, &[name], Exact, doc)).collect()
             }

@@ -5,7 +5,7 @@ use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, Selection};
 use crate::legal::Device;
-use crate::types::{DType, Type};
+use crate::types::{DType, ScalarType, Type};
 
 /// Checks that no op but those of this family, and control flow, makes or takes a mask.
 ///
@@ -24,7 +24,7 @@ pub(super) fn check_no_mask(kernel: &Kernel, op: &Op) -> Result<(), Diagnostic> 
         Code::Mask,
         op.span,
         format!(
-            "a mask comes from a comparison and goes to `and`, `or`, `xor`, `not` and `select`; here `{}` {here} `{mask}`",
+            "a mask comes from a comparison and goes to `and`, `or`, `xor`, `not`, `any` and `select`; here `{}` {here} `{mask}`",
             op.kind.name()
         ),
         help,
@@ -51,7 +51,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op, what: &Selection) -> Checked {
                 return fail(
                     Code::Mask,
                     format!(
-                        "a mask comes from a comparison and goes to `and`, `or`, `xor`, `not` and `select`; here `{name}` takes `{mask}`"
+                        "a mask comes from a comparison and goes to `and`, `or`, `xor`, `not`, `any` and `select`; here `{name}` takes `{mask}`"
                     ),
                     "masks are equal where `a.xor(&b).not()` is true",
                 );
@@ -86,6 +86,19 @@ pub(super) fn check(kernel: &Kernel, op: &Op, what: &Selection) -> Checked {
                     format!("`not` is the complement of a mask; here it is `{mask}`"),
                     "",
                 );
+            }
+        }
+        Selection::Any { mask } => {
+            let mask = kernel.ty(*mask);
+            if !mask.is_mask() {
+                return fail(
+                    Code::Mask,
+                    format!("`any` says whether a mask is true anywhere; here it is `{mask}`"),
+                    "compare first: `x.gt(0.0).any()`",
+                );
+            }
+            if out != Type::Scalar(ScalarType::Bool) {
+                return fail(Code::Structure, format!("`any` gives a bool, not {out}"), "");
             }
         }
         Selection::Select { mask, yes, no } => {

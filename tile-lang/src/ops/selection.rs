@@ -182,7 +182,7 @@ macro_rules! broadcast {
 for_each_map_compare!(compare);
 
 /// The names of the methods of masks.
-pub const MASK_METHODS: &[&str] = &["and", "or", "xor", "not", "select"];
+pub const MASK_METHODS: &[&str] = &["and", "or", "xor", "not", "any", "select"];
 
 /// The combinations of masks, on tiles and on vectors.
 macro_rules! logic {
@@ -254,6 +254,22 @@ impl<const M: usize, const N: usize> rt<bool, M, N, Row> {
         rt::build(|mask| mask.complemented(self.values()))
     }
 
+    /// Says whether the mask is true for any element: a scalar that `if` takes.
+    ///
+    /// The elements of a tile or vector that lie outside its tensor count too: they were loaded as 0.
+    ///
+    /// ```
+    /// use tile_lang::prelude::*;
+    ///
+    /// let x: rt<f32, 8, 16> = iota_cols(0.0);
+    /// assert!(x.gt(14.0).any());
+    /// assert!(!x.gt(15.0).any());
+    /// ```
+    #[inline(never)]
+    pub fn any(&self) -> bool {
+        self.values().iter().any(|element| element.to_bits() != 0)
+    }
+
     /// The elements of `yes` where the mask is true, and of `no` elsewhere: a tile of the same type, or a scalar, which is
     /// rounded to the element type.
     ///
@@ -296,6 +312,22 @@ impl<const N: usize, E: Encoding> rv<bool, N, E> {
     #[allow(clippy::should_implement_trait, reason = "kernels call it as a method, beside `and` and `or`")]
     pub fn not(&self) -> Self {
         rv::build(|mask| mask.complemented(self.values()))
+    }
+
+    /// Says whether the mask is true for any element: a scalar that `if` takes.
+    ///
+    /// The elements of a tile or vector that lie outside its tensor count too: they were loaded as 0.
+    ///
+    /// ```
+    /// use tile_lang::prelude::*;
+    ///
+    /// let v: rv<f32, 16, PerCol> = iota(0.0);
+    /// assert!(v.gt(14.0).any());
+    /// assert!(!v.gt(15.0).any());
+    /// ```
+    #[inline(never)]
+    pub fn any(&self) -> bool {
+        self.values().iter().any(|element| element.to_bits() != 0)
     }
 
     /// The elements of `yes` where the mask is true, and of `no` elsewhere: a vector of the same type, or a scalar, which is

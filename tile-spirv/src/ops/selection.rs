@@ -5,7 +5,7 @@
 //! *Not here*: masks by position (`mask`).
 
 use rspirv::dr::Operand;
-use rspirv::spirv::Op as Inst;
+use rspirv::spirv::{Capability, Op as Inst, Scope};
 use tile_ir::ir::{Logic, Op, Selection, ValueId};
 use tile_ir::map::{self, MapBinary, MapTernary};
 use tile_ir::scalar::Compare;
@@ -64,6 +64,7 @@ impl Lowering<'_> {
                 let all = parts.into_iter().map(|x| self.here(Inst::LogicalNot, ty, &[x])).collect();
                 self.like(result, all)?
             }
+            Selection::Any { mask } => Value::Scalar(self.any_element(*mask)?),
             Selection::Select { mask, yes, no } => self.select_elements(result, *mask, *yes, *no)?,
             Selection::Iota { along, start } => self.count_elements(result, *along, *start)?,
         };
@@ -148,6 +149,29 @@ impl Lowering<'_> {
             Type::Vector(_) => Ok(Value::Vector(parts)),
             Type::Scalar(_) => Err(SCALAR),
         }
+    }
+
+    /// Whether a mask is true in any of its parts, in any lane.
+    fn any_element(&mut self, mask: ValueId) -> Result<Id, LowerError> {
+        let (ty, mut parts) = self.mask_of(mask)?;
+        if let Type::Vector(v) = self.kernel.ty(mask)
+            && !v.len.is_multiple_of(LANES)
+            && let Some(last) = parts.last_mut()
+        {
+            // The lanes behind the last element hold none.
+            let (lane, len) = (self.lane(), self.e.u32(v.len % LANES));
+            let inside = self.e.compare(Inst::ULessThan, lane, len);
+            *last = self.here(Inst::LogicalAnd, Ty::Bool, &[*last, inside]);
+        }
+        let joined = parts.into_iter().reduce(|x, y| self.here(Inst::LogicalOr, ty, &[x, y]));
+        let mut all = joined.ok_or(LowerError::Malformed("a mask has parts"))?;
+        if ty == Ty::Bool8 {
+            all = self.here(Inst::Any, Ty::Bool, &[all]);
+        }
+        self.e.need(Capability::Groups);
+        let scope = self.e.u32(Scope::Subgroup as u32);
+        let ty = self.e.ty(Ty::Bool);
+        Ok(self.e.value(Inst::GroupAny, ty, vec![Operand::IdScope(scope), Operand::IdRef(all)]))
     }
 
     fn compare_elements(&mut self, op: Compare, lhs: ValueId, rhs: ValueId) -> Result<Value, LowerError> {

@@ -154,7 +154,7 @@ fn scalar_samples(out: &mut Vec<Sample>) {
         let r = s.b.one(OpKind::Place(place), U32);
         add(place.name(), "8x4".into(), s.scaled(r));
     }
-    for (variant, snake) in [("linear", false), ("snake", true)] {
+    for variant in ["linear", "upward", "snake"] {
         let mut s = f32s();
         // Only one `own_tile` may stand in a kernel, so this one is built anew.
         s.b = Build::new("k", "", (8, 4));
@@ -162,7 +162,11 @@ fn scalar_samples(out: &mut Vec<Sample>) {
         s.c = s.b.global("c", DType::F32, Access::Out);
         s.a = s.b.global("a", DType::F32, Access::In);
         let width = s.b.u32(8);
-        let order = if snake { Order::Snake(width) } else { Order::Linear };
+        let order = match variant {
+            "linear" => Order::Linear,
+            "upward" => Order::Upward,
+            _ => Order::Snake(width),
+        };
         s.own = s.b.own_tile(s.c, (32, 64), order);
         let rows_cols = s.b.binary(Binary::Xor, s.own[2], s.own[3]);
         let planes = s.b.binary(Binary::Xor, s.own[0], s.own[1]);
@@ -406,6 +410,22 @@ fn selection_samples(out: &mut Vec<Sample>) {
     }
 }
 
+/// Masks asked for a true element: a factor of what is stored.
+fn any_samples(out: &mut Vec<Sample>) {
+    let sizes =
+        |dtype| [("tile_16x32", tile(dtype, 16, 32, Role::Row)), ("vector_8", vector(dtype, 8, Along::Rows))];
+    for ((name, ty), (_, mask)) in sizes(DType::F32).into_iter().zip(sizes(DType::Bool)) {
+        let mut s = f32s();
+        let value = s.b.scalar("x", ScalarType::F32);
+        let (x, zero) = (s.b.one(OpKind::Fill { value }, ty), s.b.f32(0.0));
+        let less = OpKind::Selection(Selection::Compare { op: Compare::Lt, lhs: x, rhs: zero });
+        let kind = OpKind::Selection(Selection::Any { mask: s.b.one(less, mask) });
+        let any = s.b.one(kind.clone(), Type::Scalar(ScalarType::Bool));
+        let kernel = s.scaled(any);
+        out.push(Sample { op: kind.name(), variant: name.into(), shown: Shown::Factor, kernel });
+    }
+}
+
 fn reduce_samples(out: &mut Vec<Sample>) {
     let mut add = |op: &OpKind, variant: String, kernel| {
         out.push(Sample { op: op.name(), variant, shown: Shown::Stored, kernel });
@@ -616,6 +636,7 @@ pub fn rich_samples() -> Vec<Sample> {
     let mut out = vec![];
     map_samples(&mut out);
     selection_samples(&mut out);
+    any_samples(&mut out);
     reduce_samples(&mut out);
     vector_samples(&mut out);
     layout_samples(&mut out);

@@ -270,3 +270,73 @@ fn integers_are_compared_and_chosen() {
         check::<16, 32>(19, 37, s);
     }
 }
+
+/// Adds 1 where the tile has an element above the limit, 2 where a row's number is, 4 where a column's is.
+#[tile_kernel(instances(
+    <f32, 8, 16; subgroups = (2, 1)>,
+    <bf16, 24, 32; subgroups = (1, 1)>,
+))]
+fn somewhere<T: Element, const M: usize, const N: usize>(
+    y: &mut gl<f32>,
+    a: &gl<T>,
+    rows: &gl<f32>,
+    cols: &gl<f32>,
+    limit: f32,
+) {
+    let at = own_tile::<M, N>(y, Linear);
+    let x: rt<T, M, N> = load(a, [at.row(), at.col()]);
+    let v: rv<f32, M, PerRow> = load_vec(rows, [0, at.row()]);
+    let w: rv<f32, N, PerCol> = load_vec(cols, [0, at.col()]);
+    let mut found: rt<f32, M, N> = zeros();
+    if x.gt(limit).any() {
+        found = found.add(1.0);
+    }
+    found = found.add(if v.gt(limit).any() { 2.0 } else { 0.0 });
+    let mut left = 1u32;
+    while w.gt(limit).any() && left > 0 {
+        left -= 1;
+        found = found.add(4.0);
+    }
+    store(y, &found, at);
+}
+
+#[test]
+fn a_mask_is_asked_for_a_true_element() {
+    fn check<T: Element, const M: usize, const N: usize>(nan: bool)
+    where
+        somewhere::Kernel: somewhere::Compiled<T, M, N>,
+    {
+        let (rows, cols) = (5 * M - 3, 3 * N - 5);
+        // One element above the limit in every third tile, at a place of its own; beyond the edge, what was loaded is 0.
+        let high = |tile: usize, of: usize, i: usize| tile % 3 == 0 && i % of == tile * 7 % of;
+        let low = if nan { f32::NAN } else { -1.0 };
+        let mut a = tensor::<T>(rows, cols, |r, c| {
+            if high(r / M * 3 + c / N, M * N, r % M * N + c % N) { 9.0 } else { low }
+        });
+        let mut v = tensor::<f32>(1, rows, |_, i| if high(i / M, M, i) { 9.0 } else { low });
+        let mut w = tensor::<f32>(1, cols, |_, i| if high(i / N, N, i) { 9.0 } else { low });
+        a.fill_padding(T::from_f32(9.0));
+        v.fill_padding(9.0);
+        w.fill_padding(9.0);
+        for limit in [8.5f32, -0.5] {
+            let [got] = on_both(
+                (rows, cols),
+                |_, _| -77.0,
+                |device, [y]| somewhere::launch::<T, M, N>(device, y, &a, &v, &w, limit),
+            );
+            for (i, got) in got.into_iter().enumerate() {
+                let (top, left) = (i / cols / M * M, i % cols / N * N);
+                let of = |x: Option<f32>| x.unwrap_or(0.0) > limit;
+                let tile = (0..M * N).any(|i| of(a.get(0, 0, top + i / N, left + i % N).map(|x| x.to_f32())));
+                let row = (0..M).any(|i| of(v.get(0, 0, 0, top + i)));
+                let col = (0..N).any(|i| of(w.get(0, 0, 0, left + i)));
+                let want = f32::from(u8::from(tile) + 2 * u8::from(row) + 4 * u8::from(col));
+                assert_eq!(got, want, "{} element {i}, limit {limit}", T::NAME);
+            }
+        }
+    }
+    for nan in [false, true] {
+        check::<f32, 8, 16>(nan);
+        check::<bf16, 24, 32>(nan);
+    }
+}

@@ -75,6 +75,15 @@ impl Eval<'_> {
         })
     }
 
+    /// Whether a mask is true anywhere, as far as correct devices agree.
+    pub(super) fn any(&self, mask: ValueId) -> Result<bool, Stop> {
+        let mask = self.grid(mask)?;
+        if mask.data.iter().any(|m| is_true(*m) == Some(true)) {
+            return Ok(true);
+        }
+        if mask.data.iter().all(|m| is_true(*m) == Some(false)) { Ok(false) } else { Err(Stop::Ambiguous) }
+    }
+
     /// What an op of selection gives: `len` elements of type `ty`.
     pub(super) fn selected(&self, what: &Selection, ty: Type, len: usize) -> Result<Vec<Num>, Stop> {
         Ok(match what {
@@ -101,6 +110,7 @@ impl Eval<'_> {
             Selection::Not { mask } => {
                 self.grid(*mask)?.data.iter().map(|m| truth(is_true(*m).map(|m| !m))).collect()
             }
+            Selection::Any { .. } => return Err(Stop::Malformed("`any` gives a scalar")),
             Selection::Select { mask, yes, no } => {
                 let (mask, yes) = (self.grid(*mask)?, self.grid(*yes)?);
                 let dtype = ty.dtype().ok_or(Stop::Malformed("a tile was expected"))?;

@@ -255,11 +255,19 @@ impl Writer {
         }
         let depth = depth - 1;
         if ty == ScalarType::Bool {
-            return match self.dice.below(6) {
+            return match self.dice.below(7) {
                 0 => format!("!{}", self.scalar(ty, 0)),
                 1 => {
                     let op = self.dice.pick(&["&", "|", "^", "&&", "||", "==", "!="]);
                     format!("({} {op} {})", self.scalar(ty, depth), self.scalar(ty, depth))
+                }
+                2 => {
+                    let found = self
+                        .any(|v| matches!(v.ty, Ty::Tile(_, _, _, Role::Row | Role::Acc) | Ty::Vector(..)));
+                    match found {
+                        Some(var) => format!("{}.ne(&{}).not().any()", var.name, var.name),
+                        None => self.literal(ty),
+                    }
                 }
                 _ => {
                     let of =
