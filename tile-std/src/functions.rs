@@ -224,3 +224,85 @@ pub fn moved<const M: usize, const N: usize>(
     let mixed = kind.gt(0.5).select(&infinite, &numbers);
     kind.gt(1.5).select(&infinite.sub(&infinite), &mixed)
 }
+
+/// The end of BLAS's product, `alpha * acc + beta * c[r, c]`. Where `beta` is 0, C is not read: it may hold NaN.
+///
+/// `row` and `col` are the accumulator's place in tiles, as `own_tile` gives them, in the plane `batch`, `depth` of `c`.
+/// C is another tensor than the output: a kernel reads its output only where it owns it.
+///
+/// ```
+/// use tile_std::functions::alpha_beta;
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(alpha_beta), instances(<8, 16; subgroups = (1, 1)>))]
+/// fn blas<const M: usize, const N: usize>(d: &mut gl<f32>, c: &gl<bf16>, alpha: f32, beta: f32) {
+///     let at = own_tile::<M, N>(d, Linear);
+///     let acc: rt<f32, M, N, Acc> = fill(3.0);
+///     store(d, &alpha_beta(&acc, c, at.batch(), at.depth(), at.row(), at.col(), alpha, beta), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let c = Tensor::from_slice(1, 2, &[bf16::from_f32(4.0), bf16::NAN])?;
+///     let mut d = Tensor::<f32>::zeros(1, 2)?;
+///     blas::launch::<8, 16>(&Device::host(), &mut d, &c, 2.0, 0.5)?;
+///     assert_eq!(d.get(0, 0, 0, 0), Some(8.0));
+///     blas::launch::<8, 16>(&Device::host(), &mut d, &c, 2.0, 0.0)?;
+///     assert_eq!(d.to_vec(), [6.0, 6.0]);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn]
+#[allow(clippy::too_many_arguments, reason = "a device function sees nothing of its caller")]
+pub fn alpha_beta<T: Element, const M: usize, const N: usize>(
+    acc: &rt<f32, M, N, Acc>,
+    c: &gl<T>,
+    batch: u32,
+    depth: u32,
+    row: u32,
+    col: u32,
+    alpha: f32,
+    beta: f32,
+) -> rt<f32, M, N> {
+    let mut out = acc.to::<f32>().scale(alpha);
+    if beta != 0.0 {
+        let before: rt<T, M, N> = load(c, [batch, depth, row, col]);
+        out = out.add(&before.to::<f32>().scale(beta));
+    }
+    out
+}
+
+/// Adds the input of a layer to what the layer made of it: `acc[r, c] + x[r, c]`.
+///
+/// `row` and `col` are the accumulator's place in tiles, as for [`alpha_beta`].
+///
+/// ```
+/// use tile_std::functions::residual;
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(residual), instances(<8, 16; subgroups = (1, 1)>))]
+/// fn layer<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f16>) {
+///     let at = own_tile::<M, N>(y, Linear);
+///     let acc: rt<f32, M, N, Acc> = fill(3.0);
+///     store(y, &residual(&acc, x, at.batch(), at.depth(), at.row(), at.col()), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let x = Tensor::from_slice(1, 2, &[f16::from_f32(0.5), f16::from_f32(-4.0)])?;
+///     let mut y = Tensor::<f32>::zeros(1, 2)?;
+///     layer::launch::<8, 16>(&Device::host(), &mut y, &x)?;
+///     assert_eq!(y.to_vec(), [3.5, -1.0]);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn]
+pub fn residual<T: Element, const M: usize, const N: usize>(
+    acc: &rt<f32, M, N, Acc>,
+    x: &gl<T>,
+    batch: u32,
+    depth: u32,
+    row: u32,
+    col: u32,
+) -> rt<f32, M, N> {
+    let input: rt<T, M, N> = load(x, [batch, depth, row, col]);
+    acc.to::<f32>().add(&input.to::<f32>())
+}

@@ -5,8 +5,10 @@
 pub mod argmax;
 pub mod attention;
 pub mod cast;
+pub mod decode;
 pub mod gated;
 pub mod gemm;
+pub mod gemm_i8;
 pub mod layer_norm;
 pub mod rms_norm;
 pub mod rope;

@@ -7,20 +7,24 @@
 //! fine. *Not here*: the kernels ([`crate::kernels`]).
 
 mod attention;
+mod decode;
 pub(crate) mod dispatch;
 mod elementwise;
 pub mod gemm;
+mod gemm_i8;
 mod norm;
 mod reduce;
 mod rope;
 mod softmax;
 
 pub use attention::{AttentionError, AttentionOptions, attention, attention_into, explain_attention};
+pub use decode::{DecodeOptions, decode, decode_into, explain_decode};
 pub use dispatch::{Choice, Misfit, RowError, RowOptions};
 pub use elementwise::{
     Transposable, cast, cast_into, explain_cast, explain_gelu_mul, explain_silu_mul, explain_transpose,
     gelu_mul, gelu_mul_into, silu_mul, silu_mul_into, transpose, transpose_into,
 };
+pub use gemm_i8::{explain_gemm_i8, gemm_i8, gemm_i8_into};
 pub use norm::{
     LayerNorm, Normed, RmsNorm, add_layer_norm, add_layer_norm_into, add_rms_norm, add_rms_norm_into,
     explain_layer_norm, explain_rms_norm, layer_norm, layer_norm_into, rms_norm, rms_norm_into,

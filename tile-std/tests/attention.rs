@@ -3,7 +3,8 @@
 
 mod reference;
 
-use reference::{FORMS, Form, Guarded, Rng, ulp};
+use reference::attention::{Case, row};
+use reference::{FORMS, Form, Guarded, Rng};
 use tile_std::ops::{AttentionError, AttentionOptions, attention, attention_into};
 use tile_std::prelude::*;
 
@@ -11,69 +12,15 @@ fn devices() -> [Device; 2] {
     [Device::host(), Device::sim()]
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Case {
-    batch: usize,
-    heads: usize,
-    kv_heads: usize,
-    queries: usize,
-    keys: usize,
-    dim: usize,
-    v_dim: usize,
-    causal: bool,
-    /// Magnitude of the elements of Q.
-    spread: f32,
-}
-
-impl Case {
-    fn new(heads: usize, kv_heads: usize, queries: usize, keys: usize, dim: usize, causal: bool) -> Case {
-        Case { batch: 1, heads, kv_heads, queries, keys, dim, v_dim: dim, causal, spread: 1.0 }
-    }
-}
-
-/// One row of attention in f64: the result, and how far off each element may be.
-fn row<T: Element>(
-    case: &Case,
-    i: usize,
-    q: impl Fn(usize) -> f64,
-    k: impl Fn(usize, usize) -> f64,
-    v: impl Fn(usize, usize) -> f64,
-) -> Vec<(f64, f64)> {
-    let scale = 1.0 / (case.dim.max(1) as f64).sqrt();
-    let seen =
-        if case.causal { (i + 1 + case.keys).saturating_sub(case.queries).min(case.keys) } else { case.keys };
-    let (mut scores, mut doubt) = (vec![], 0f64);
-    for j in 0..seen {
-        let terms = (0..case.dim).map(|c| q(c) * k(j, c));
-        let (sum, magnitude) = terms.fold((0.0, 0.0), |(s, m), x| (s + x, m + x.abs()));
-        scores.push(scale * sum);
-        if magnitude.is_finite() {
-            doubt = doubt.max((case.dim + 4) as f64 * 2f64.powi(-24) * scale * magnitude);
-        }
-    }
-    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top == f64::NEG_INFINITY && !scores.iter().any(|s| s.is_nan()) {
-        return vec![(0.0, 0.0); case.v_dim];
-    }
-    let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
-    let total: f64 = weights.iter().sum();
-    let rounding = if T::DTYPE.name() == "bf16" { 2f64.powi(-8) } else { 2f64.powi(-11) };
-    let rounding = rounding + (seen + 32) as f64 * 2f64.powi(-24);
-    (0..case.v_dim)
-        .map(|c| {
-            let value = weights.iter().enumerate().map(|(j, w)| w * v(j, c)).sum::<f64>() / total;
-            let mean = weights.iter().enumerate().map(|(j, w)| w * v(j, c).abs()).sum::<f64>() / total;
-            let least = (0..seen).map(|j| v(j, c).abs()).sum::<f64>() * 2f64.powi(-25) / total;
-            (value, 0.5 * ulp::<T>(value) + mean * (rounding + 2.0 * doubt) + least)
-        })
-        .collect()
-}
-
 fn run<T: MmaInput>(device: &Device, case: &Case, forms: [Form; 4], seed: u64) -> Vec<f64> {
     let mut rng = Rng(seed);
-    let Case { batch, heads, kv_heads, queries, keys, dim, v_dim, causal, spread } = *case;
-    let q = Guarded::<T>::new([batch, heads, queries, dim], forms[0], |_, _, _, _| spread * rng.value());
-    let k = Guarded::<T>::new([batch, kv_heads, keys, dim], forms[1], |_, _, _, _| rng.value());
+    let Case { batch, heads, kv_heads, queries, keys, dim, v_dim, causal, spread, rise } = *case;
+    let q = Guarded::<T>::new([batch, heads, queries, dim], forms[0], |_, _, _, c| {
+        if rise != 0.0 && c == 0 { 8.0 } else { spread * rng.value() }
+    });
+    let k = Guarded::<T>::new([batch, kv_heads, keys, dim], forms[1], |_, _, j, c| {
+        if rise != 0.0 && c == 0 { rise * j as f32 } else { rng.value() }
+    });
     let v = Guarded::<T>::new([batch, kv_heads, keys, v_dim], forms[2], |_, _, _, _| rng.value());
     let mut o = Guarded::<T>::new([batch, heads, queries, v_dim], forms[3], |_, _, _, _| f32::NAN);
     let options = AttentionOptions { causal, ..AttentionOptions::default() };
@@ -212,6 +159,18 @@ fn scores_of_ten_thousand_are_exact_enough() {
             // Elements of Q up to 2e4 make scores of tens of thousands.
             let case = Case { spread: 1e4, ..Case::new(2, 2, 40, 70, 64, causal) };
             run::<bf16>(&device, &case, [Form::Owned; 4], 0xE1);
+        }
+    }
+}
+
+#[test]
+fn scores_that_rise_and_fall_from_tile_to_tile() {
+    for device in devices() {
+        // Over 8 (to base 2) after two tiles of 32 keys, in every tile, never, and down.
+        for rise in [0.1, 0.5, 0.001, -0.5] {
+            let case = Case { rise, ..Case::new(1, 1, 20, 260, 64, rise == 0.5) };
+            run::<bf16>(&device, &case, [Form::Owned; 4], 0xE5);
+            run::<f16>(&device, &case, [Form::Owned; 4], 0xE6);
         }
     }
 }
@@ -368,7 +327,7 @@ fn wrong_calls_are_errors() {
     let mut o = Tensor::<bf16>::with_shape([1, 4, 6, 64]).expect("small");
     let error =
         attention_into(&device, &mut o, &q, &q, &q, &AttentionOptions::default()).expect_err("6 is not 5");
-    assert!(matches!(error, AttentionError::Shapes { .. }), "{error}");
+    assert!(matches!(error, AttentionError::Output { .. }), "{error}");
     let instance = tile_std::kernels::attention::attention::KERNEL.find_named("<f16, 64, 16, 32>");
     assert!(instance.is_some());
     let options = AttentionOptions { instance, ..AttentionOptions::default() };

@@ -8,10 +8,12 @@
 //! `j <= i + keys - queries`: the last query sees every key.
 //!
 //! *Schedule.* A sub-group owns `BQ` queries of a head: their `o` stays in registers while it walks the keys in tiles
-//! of `BKV`. Q and K come in steps of 16 columns and V in steps of 32, so that no operand is large; the sums of a
-//! row stay spread over its lanes until the end. Tiles that no query of the sub-group sees are not visited, and only
-//! tiles at the diagonal or at the last key are masked. The sub-groups of a work-group have neighbouring queries of one
-//! head, and fetch the next tile of K and V into the caches together.
+//! of `BKV`. Q, K and V come in steps of 32 columns, so that no operand is large; the sums of a row stay spread over its
+//! lanes until the end. `m` is raised only where a score is over it by more than 8, which is rare after the first tiles:
+//! weights up to 2^8 lose nothing in f32 or bf16, and f16 holds them. Tiles that no query of the sub-group sees are not
+//! visited, and only tiles at the diagonal or at the last key are masked. With `causal` the last queries see most, so they
+//! go first. The sub-groups of a work-group have neighbouring queries of one head, and fetch the next tile of K and V into
+//! the caches together.
 //!
 //! *Instances.* `D` is the least listed size that holds the head. The accumulator of 16 x 128 takes half of the
 //! registers, so heads of 256 go by 8 rows. The host, whose tiles are memory, takes 64 x 64.
@@ -19,7 +21,7 @@
 use crate::prelude::*;
 
 /// One sub-group's part of attention. `scale` is the factor of the scores times `log2(e)`.
-#[tile_kernel(derive(STEPS = D / 16, PARTS = D / 32, SLICES = BKV / 16), instances(
+#[tile_kernel(fns(step), derive(PARTS = D / 32, SLICES = BKV / 16), instances(
     <bf16, 64, 16, 32; subgroups = (8, 1)>,
     <bf16, 96, 16, 32; subgroups = (6, 1)>,
     <bf16, 128, 16, 32; subgroups = (8, 1)>,
@@ -48,7 +50,6 @@ pub fn attention<
     const D: usize,
     const BQ: usize,
     const BKV: usize,
-    const STEPS: usize,
     const PARTS: usize,
     const SLICES: usize,
 >(
@@ -59,13 +60,12 @@ pub fn attention<
     scale: f32,
     causal: bool,
 ) {
-    let at = own_tile::<BQ, D>(o, Linear);
+    let at = own_tile::<BQ, D>(o, Upward);
     if at.outside() {
         return;
     }
     let head = at.depth() / (q.depth() / k.depth());
-    let hidden = -1.0 / 0.0;
-    // The first key that no query of this tile sees, and the number of tiles that every one of them sees whole.
+    // How many keys some query of this tile sees, and how many tiles every one of them sees whole.
     let first = at.row() * (BQ as u32);
     let mut seen = k.rows();
     let mut whole = k.rows() / (BKV as u32);
@@ -79,45 +79,111 @@ pub fn attention<
     let mut sums: rt<f32, BQ, 16, Acc> = zeros();
     // A number, so that a row of minus infinities does not become NaN.
     let mut bound: rv<f32, BQ, PerRow> = fill(-3.0e38);
-    for j in 0..(seen + (BKV as u32) - 1) / (BKV as u32) {
-        let mut scores: rt<f32, BQ, BKV, Acc> = zeros();
-        #[unroll]
-        for c in 0..STEPS as u32 {
-            let x: rt<T, BQ, 16> = load(q, [at.batch(), at.depth(), at.row(), c]);
-            let y: rt<T, 16, BKV, VnniT> = load_transpose(k, [at.batch(), head, j, c]);
-            mma_ABt(&mut scores, &x, &y);
-        }
-        prefetch_load_coop::<rt<T, BKV, D>>(k, [at.batch(), head, j + 1, 0], Peers::Col);
-        prefetch_load_coop::<rt<T, BKV, D>>(v, [at.batch(), head, j + 1, 0], Peers::Col);
-        let mut t = scores.scale(scale);
-        if j >= whole {
-            t = t.keep_cols(k.rows() - j * (BKV as u32), hidden);
-            if causal {
-                t = t.tril(first + k.rows(), j * (BKV as u32) + q.rows(), hidden);
-            }
-        }
-        let raised = t.row_max_with(&bound);
-        let shrink = bound.sub(&raised).exp2();
-        bound = raised;
-        let p = t.sub_row(&bound).exp2();
-        out = out.mul_row(&shrink);
-        sums = sums.mul_row(&shrink);
-        #[unroll]
-        for c in 0..SLICES as u32 {
-            sums = sums.add(&p.sub_tile::<BQ, 16>(0, c));
-        }
-        let weights = p.to::<T>();
-        #[unroll]
-        for c in 0..PARTS as u32 {
-            let y: rt<T, BKV, 32, Vnni> = load_transform(v, [at.batch(), head, j, c]);
-            let mut part = out.sub_tile::<BQ, 32>(0, c);
-            mma_AB(&mut part, &weights, &y);
-            out.set_sub_tile(&part, 0, c);
-        }
+    for j in 0..whole {
+        step::<T, D, D, BQ, BKV, PARTS, SLICES, false>(
+            &mut out,
+            &mut sums,
+            &mut bound,
+            q,
+            k,
+            v,
+            at.batch(),
+            at.depth(),
+            head,
+            at.row(),
+            j,
+            scale,
+            causal,
+        );
+    }
+    for j in whole..(seen + (BKV as u32) - 1) / (BKV as u32) {
+        step::<T, D, D, BQ, BKV, PARTS, SLICES, true>(
+            &mut out,
+            &mut sums,
+            &mut bound,
+            q,
+            k,
+            v,
+            at.batch(),
+            at.depth(),
+            head,
+            at.row(),
+            j,
+            scale,
+            causal,
+        );
     }
     let total = sums.row_sum();
     let inverse = total.ne(0.0).select(&total.recip(), 0.0);
     store(o, &out.mul_row(&inverse).to::<T>(), at);
+}
+
+/// Adds the keys of tile `j` to the first D of the W columns of `out`. With `MASK`, some query does not see all of them.
+/// What is in the other columns is scaled with `out`.
+#[tile_fn]
+#[allow(clippy::too_many_arguments, reason = "a device function sees nothing of its caller")]
+pub(crate) fn step<
+    T: MmaInput,
+    const D: usize,
+    const W: usize,
+    const BQ: usize,
+    const BKV: usize,
+    const PARTS: usize,
+    const SLICES: usize,
+    const MASK: bool,
+>(
+    out: &mut rt<f32, BQ, W, Acc>,
+    sums: &mut rt<f32, BQ, 16, Acc>,
+    bound: &mut rv<f32, BQ, PerRow>,
+    q: &gl<T>,
+    k: &gl<T>,
+    v: &gl<T>,
+    batch: u32,
+    depth: u32,
+    head: u32,
+    row: u32,
+    j: u32,
+    scale: f32,
+    causal: bool,
+) {
+    let mut scores: rt<f32, BQ, BKV, Acc> = zeros();
+    #[unroll]
+    for c in 0..PARTS as u32 {
+        let x: rt<T, BQ, 32> = load(q, [batch, depth, row, c]);
+        let y: rt<T, 32, BKV, VnniT> = load_transpose(k, [batch, head, j, c]);
+        mma_ABt(&mut scores, &x, &y);
+    }
+    prefetch_load_coop::<rt<T, BKV, D>>(k, [batch, head, j + 1, 0], Peers::Col);
+    prefetch_load_coop::<rt<T, BKV, D>>(v, [batch, head, j + 1, 0], Peers::Col);
+    let mut t = scores.scale(scale);
+    if MASK {
+        t = t.keep_cols(k.rows() - j * (BKV as u32), f32::NEG_INFINITY);
+        if causal {
+            t = t.tril(row * (BQ as u32) + k.rows(), j * (BKV as u32) + q.rows(), f32::NEG_INFINITY);
+        }
+    }
+    let mut above = t.sub_row(bound);
+    if above.col_max().gt(8.0).any() {
+        let raised = t.row_max_with(bound);
+        let shrink = bound.sub(&raised).exp2();
+        *bound = raised;
+        *out = out.mul_row(&shrink);
+        *sums = sums.mul_row(&shrink);
+        above = t.sub_row(bound);
+    }
+    let p = above.exp2();
+    #[unroll]
+    for c in 0..SLICES as u32 {
+        *sums = sums.add(&p.sub_tile::<BQ, 16>(0, c));
+    }
+    let weights = p.to::<T>();
+    #[unroll]
+    for c in 0..PARTS as u32 {
+        let y: rt<T, BKV, 32, Vnni> = load_transform(v, [batch, head, j, c]);
+        let mut part = out.sub_tile::<BQ, 32>(0, c);
+        mma_AB(&mut part, &weights, &y);
+        out.set_sub_tile(&part, 0, c);
+    }
 }
 
 /// Columns of a head that are compiled, ascending.

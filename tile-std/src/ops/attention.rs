@@ -57,6 +57,14 @@ pub enum AttentionError {
         /// Its shape.
         second_shape: Shape,
     },
+    /// Pass an output with the batch, heads and rows of Q and the columns of V.
+    #[error("attention: the output must be {needed:?}; here it is {found:?} (batch, heads, rows, dim)")]
+    Output {
+        /// Shape the output must have.
+        needed: Shape,
+        /// Shape it has.
+        found: Shape,
+    },
     /// Split the heads, or pad nothing: any size up to the largest is fine.
     #[error(
         "attention: a head has at most {most} columns; Q is {q:?} and V is {v:?} (batch, heads, rows, dim)"
@@ -157,13 +165,7 @@ pub fn attention_into<'a, T: MmaInput>(
     let (o, q, k, v) = (o.into(), q.into(), k.into(), v.into());
     let needed = output(q.shape(), k.shape(), v.shape())?;
     if o.shape() != needed {
-        return Err(AttentionError::Shapes {
-            rule: "the output has the batch, heads and rows of Q and the columns of V",
-            first: "the output",
-            first_shape: o.shape(),
-            second: "it should be",
-            second_shape: needed,
-        });
+        return Err(AttentionError::Output { needed, found: o.shape() });
     }
     let instance = explain_attention::<T>(device, q.shape(), k.shape(), v.shape(), options)?.instance;
     let scale = options.scale.unwrap_or_else(|| 1.0 / (q.cols().max(1) as f32).sqrt());
@@ -222,7 +224,7 @@ fn sizes(device: &Device, dim: u64, q: Shape, causal: bool) -> ([u64; 2], String
 }
 
 /// The shape of the output, if the inputs fit.
-fn output(q: Shape, k: Shape, v: Shape) -> Result<Shape, AttentionError> {
+pub(super) fn output(q: Shape, k: Shape, v: Shape) -> Result<Shape, AttentionError> {
     let refused = |rule, (first, first_shape), (second, second_shape)| {
         Err(AttentionError::Shapes { rule, first, first_shape, second, second_shape })
     };

@@ -127,21 +127,23 @@ pub fn gemm_into<'a, A: MmaInput, C: Element>(
         Some(instance) => fits::<A, C>(instance, options.transpose_b)?,
         None => choose::<A, C>(device, needed, a.shape()[3], options.transpose_b),
     };
-    let [batch, depth, ..] = needed;
-    let over_planes = |v: View<'a, A>| -> Result<View<'a, A>, TensorError> {
-        let v = if v.shape()[0] == batch { v } else { v.broadcast(tile_runtime::Axis::Batch, batch)? };
-        if v.shape()[1] == depth { Ok(v) } else { v.broadcast(tile_runtime::Axis::Depth, depth) }
-    };
-    let (a, b) = (over_planes(a)?, over_planes(b)?);
+    let (a, b) = (over_planes(a, needed)?, over_planes(b, needed)?);
     let (ahead, snake) = (options.ahead.unwrap_or(AHEAD), options.snake.unwrap_or(SNAKE));
     Ok(kernel::launch_with(device, instance, &options.launch, c, a, b, ahead, snake)?)
 }
 
+/// An operand with its single plane repeated for every plane of the product.
+pub(super) fn over_planes<T: AnyElement>(v: View<'_, T>, product: Shape) -> Result<View<'_, T>, TensorError> {
+    let [batch, depth, ..] = product;
+    let v = if v.shape()[0] == batch { v } else { v.broadcast(tile_runtime::Axis::Batch, batch)? };
+    if v.shape()[1] == depth { Ok(v) } else { v.broadcast(tile_runtime::Axis::Depth, depth) }
+}
+
 /// Prefetch distance in K steps (SyclKittens paper, D.2, "shape-adaptive lookahead": 2 for all squares).
-const AHEAD: u32 = 2;
+pub(super) const AHEAD: u32 = 2;
 
 /// Width of a stack in work-group columns (ibid., "snake-curve group swizzle": 8 for most shapes).
-const SNAKE: u32 = 8;
+pub(super) const SNAKE: u32 = 8;
 
 /// Tile sizes by rows of C: the first row whose bound is not below M is taken. Small M would leave most of a
 /// large tile empty.
@@ -207,7 +209,7 @@ fn fits<A: MmaInput, C: Element>(
 }
 
 /// The shape of the product, if the operands fit.
-fn product(a: Shape, b: Shape, transpose_b: bool) -> Result<Shape, GemmError> {
+pub(super) fn product(a: Shape, b: Shape, transpose_b: bool) -> Result<Shape, GemmError> {
     let [k, n] = if transpose_b { [b[3], b[2]] } else { [b[2], b[3]] };
     if a[3] != k {
         return Err(GemmError::Inner { a, b, transpose_b });

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod attention;
+
 use tile_std::prelude::*;
 
 /// A small deterministic generator (xorshift64*); tests print their seed.
