@@ -308,7 +308,7 @@ fn a_mask_is_asked_for_a_true_element() {
     {
         let (rows, cols) = (5 * M - 3, 3 * N - 5);
         // One element above the limit in every third tile, at a place of its own; beyond the edge, what was loaded is 0.
-        let high = |tile: usize, of: usize, i: usize| tile % 3 == 0 && i % of == tile * 7 % of;
+        let high = |tile: usize, of: usize, i: usize| tile.is_multiple_of(3) && i % of == tile * 7 % of;
         let low = if nan { f32::NAN } else { -1.0 };
         let mut a = tensor::<T>(rows, cols, |r, c| {
             if high(r / M * 3 + c / N, M * N, r % M * N + c % N) { 9.0 } else { low }
