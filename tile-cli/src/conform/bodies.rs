@@ -145,6 +145,8 @@ pub fn bodies(op: &Entry) -> Vec<Body> {
         let form = format!("{} of integers", all[n].form);
         all.push(Body { form, lines, types, is_unsafe: all[n].is_unsafe, grid: all[n].grid });
     }
+    all.extend(super::operands::bodies(op));
+    all.extend(super::roles::bodies(op));
     all
 }
 

@@ -1,18 +1,22 @@
-//! The conformance suite: every op on bf16, f16, f32 and i32, every role and several shapes, launched on many tensors.
+//! The conformance suite: every op on every element type, every role and several shapes, launched on many tensors.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `bodies` | the kernels: for each op of `tile_ir::ops::list`, the forms in which kernel source uses it |
 //! | `vectors` | both for the families of ops on vectors |
+//! | `operands` | the same of the types that do not compute: bytes and tf32 |
+//! | `roles` | the same in roles that only some ops meet |
 //! | `wrong` | for each op a use that must be refused, and the rule it breaks |
 //! | `launches` | what each kernel is launched on: coordinates, ragged sizes, pitches, planes, odd values |
 //!
 //! *Assumes*: the judgement of the fuzzer (`fuzz::judge`), which surrounds every tensor with NaN bytes.
 //! *Guarantees*: the same suite in every run; a form that no element type can have is reported. *Not here*: random kernels
-//! (`fuzz`), bytes and tf32 (`tile-spirv/tests/operand_sim.rs`, `ui-tests/tests/same_meaning/operands.rs`).
+//! (`fuzz`).
 
 pub mod bodies;
 pub mod launches;
+pub mod operands;
+pub mod roles;
 mod vectors;
 pub mod wrong;
 
@@ -58,6 +62,7 @@ pub fn kernels() -> Vec<Kernel> {
                 let n = kernels.len();
                 let (sizes, subgroups) =
                     (SIZES[n % SIZES.len()], body.grid.unwrap_or(GRIDS[n % GRIDS.len()]));
+                let sizes = operands::sizes(&op, *types, sizes);
                 let case = launches::kernel(n as u64, &body, *types, sizes, subgroups);
                 kernels.push(Kernel { op: op.clone(), form: body.form.clone(), case });
             }

@@ -16,6 +16,8 @@ enum Buffer {
     F16(Vec<f16>),
     F32(Vec<f32>),
     I32(Vec<i32>),
+    I8(Vec<i8>),
+    U8(Vec<u8>),
 }
 
 struct Tensor {
@@ -80,6 +82,14 @@ impl<R: Read> Reader<R> {
                 let (all, before) = at_a_line(&bytes, i32::from_le_bytes);
                 (Buffer::I32(all), before, 4)
             }
+            "i8" => {
+                let (all, before) = at_a_line(&bytes, i8::from_le_bytes);
+                (Buffer::I8(all), before, 1)
+            }
+            "u8" => {
+                let (all, before) = at_a_line(&bytes, u8::from_le_bytes);
+                (Buffer::U8(all), before, 1)
+            }
             other => panic!("no tensor of {other}"),
         };
         let stride = stride / size;
@@ -112,6 +122,8 @@ impl Tensor {
             Buffer::F16(v) => part(v, self),
             Buffer::F32(v) => part(v, self),
             Buffer::I32(v) => part(v, self),
+            Buffer::I8(v) => part(v, self),
+            Buffer::U8(v) => part(v, self),
         }
     }
 
@@ -126,6 +138,8 @@ impl Tensor {
             Buffer::F16(v) => part(&mut v[before..], layout, first),
             Buffer::F32(v) => part(&mut v[before..], layout, first),
             Buffer::I32(v) => part(&mut v[before..], layout, first),
+            Buffer::I8(v) => part(&mut v[before..], layout, first),
+            Buffer::U8(v) => part(&mut v[before..], layout, first),
         }
     }
 
@@ -135,6 +149,8 @@ impl Tensor {
             Buffer::F16(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
             Buffer::F32(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
             Buffer::I32(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::I8(v) => v[self.before..].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Buffer::U8(v) => v[self.before..].to_vec(),
         }
     }
 }

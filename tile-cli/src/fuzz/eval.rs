@@ -566,11 +566,13 @@ impl Eval<'_> {
             OpKind::Zeros => grid(vec![Num::zero(dtype); rows * cols]),
             OpKind::Fill { value } => grid(vec![self.f32(*value)?.to(dtype); rows * cols]),
             OpKind::Load { global, at, form: LoadForm::Plain | LoadForm::Transform } => {
-                grid(self.read(*global, at, (rows, cols))?)
+                let read = self.read(*global, at, (rows, cols))?;
+                // A tile of tf32 comes from f32.
+                grid(read.into_iter().map(|x| x.to(dtype)).collect())
             }
             OpKind::Load { global, at, form: LoadForm::Transpose } => {
                 let read = self.read(*global, at, (cols, rows))?;
-                grid((0..rows * cols).map(|i| read[(i % cols) * rows + i / cols]).collect())
+                grid((0..rows * cols).map(|i| read[(i % cols) * rows + i / cols].to(dtype)).collect())
             }
             OpKind::Group(_) => self.load_shared(&op.kind, ty)?,
             OpKind::Vector(what) => self.vector_grid(what)?,
@@ -593,7 +595,7 @@ impl Eval<'_> {
             OpKind::Convert { tile } => each(&*self.grid(*tile)?, &|x| x.to(dtype)),
             OpKind::Scale { tile, by } => {
                 let by = self.f32(*by)?;
-                each(&*self.grid(*tile)?, &|x| x.binary(MapBinary::Mul, by))
+                each(&*self.grid(*tile)?, &|x| x.binary(MapBinary::Mul, by).to(dtype))
             }
             OpKind::MapUnary { op, value } => {
                 let operand = self.grid(*value)?;

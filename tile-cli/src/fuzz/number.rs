@@ -33,8 +33,28 @@ pub fn rounded(dtype: DType, v: f32) -> f32 {
     match dtype {
         DType::Bf16 => bf16::from_f32(v).to_f32(),
         DType::F16 => f16::from_f32(v).to_f32(),
-        DType::F32 | DType::I8 | DType::U8 | DType::I32 | DType::Tf32 | DType::Bool => v,
+        DType::Tf32 => tf32(v),
+        DType::F32 | DType::I8 | DType::U8 | DType::I32 | DType::Bool => v,
     }
+}
+
+/// Rounds to 10 fraction bits, nearest even.
+fn tf32(v: f32) -> f32 {
+    if !v.is_finite() {
+        return v;
+    }
+    let bits = v.to_bits();
+    let odd = (bits >> 13) & 1;
+    f32::from_bits((bits + 0xFFF + odd) & !0x1FFF)
+}
+
+/// An integer in the range of an element type.
+fn saturated(dtype: DType, v: i32) -> Num {
+    Num::whole(match dtype {
+        DType::I8 => v.clamp(-128, 127),
+        DType::U8 => v.clamp(0, 255),
+        _ => v,
+    })
 }
 
 impl core::fmt::Display for Num {
@@ -89,13 +109,17 @@ impl Num {
     pub fn to(self, dtype: DType) -> Num {
         if let Some(v) = self.int {
             // A 16-bit float is rounded to by way of f32.
-            return if dtype.is_integer() { self } else { Num::exact(rounded(dtype, v as f32)) };
+            return if dtype.is_integer() {
+                saturated(dtype, v)
+            } else {
+                Num::exact(rounded(dtype, v as f32))
+            };
         }
         if dtype.is_integer() {
             // Saturates; NaN gives 0.
             let whole = |v: f64| v.round_ties_even() as i32;
             let (v, e) = (f64::from(self.v), self.e);
-            return if whole(v - e) == whole(v + e) { Num::whole(whole(v)) } else { Num::UNKNOWN };
+            return if whole(v - e) == whole(v + e) { saturated(dtype, whole(v)) } else { Num::UNKNOWN };
         }
         if self.is_unknown() || dtype == DType::F32 {
             return self;
@@ -252,6 +276,12 @@ impl Num {
 
 /// The sum of products, in any order: `start + a[0] * b[0] + …`.
 pub fn dot(start: Num, pairs: impl Iterator<Item = (Num, Num)>) -> Num {
+    if let Some(start) = start.int {
+        // Exact products, and sums that wrap.
+        let product = |(a, b): (Num, Num)| Some(a.int?.wrapping_mul(b.int?));
+        let sum = pairs.map(product).try_fold(start, |sum, p| Some(sum.wrapping_add(p?)));
+        return sum.map_or(Num::UNKNOWN, Num::whole);
+    }
     let (mut sum, mut size, mut e, mut count) = (f64::from(start.v), 0f64, start.e, 1.0);
     if start.is_unknown() {
         return start;

@@ -72,7 +72,13 @@ impl Spec {
             // Some have the bits of a NaN.
             const EDGES: [i32; 8] = [i32::MIN, i32::MAX, -1, 0, 46_341, 0x7fc0_0001, 1 << 24, -(1 << 24) - 1];
             let plain = (bits >> 32) as i32 % 1000;
-            return Num::whole(if odd { EDGES[(bits % 8) as usize] } else { plain });
+            let value = if odd { EDGES[(bits % 8) as usize] } else { plain };
+            return match dtype {
+                // The edges of bytes are among their values, of which each is as likely.
+                DType::I8 => Num::whole((value as i8).into()),
+                DType::U8 => Num::whole((value as u8).into()),
+                _ => Num::whole(value),
+            };
         }
         if !odd {
             return Num::exact(plain);
@@ -112,9 +118,9 @@ fn bits_of(dtype: DType, x: Num) -> u32 {
         DType::Bf16 => bf16::from_f32(x.v).to_bits().into(),
         DType::F16 => f16::from_f32(x.v).to_bits().into(),
         DType::F32 => x.v.to_bits(),
-        DType::I32 => x.int.unwrap_or_default() as u32,
-        // The writer makes no tensors of these.
-        DType::I8 | DType::U8 | DType::Tf32 | DType::Bool => 0,
+        DType::I32 | DType::I8 | DType::U8 => x.int.unwrap_or_default() as u32,
+        // No tensor has these.
+        DType::Tf32 | DType::Bool => 0,
     }
 }
 
@@ -124,7 +130,9 @@ fn of_bits(dtype: DType, bits: u32) -> Num {
         DType::F16 => Num::exact(f16::from_bits(bits as u16).to_f32()),
         DType::F32 => Num::exact(f32::from_bits(bits)),
         DType::I32 => Num::whole(bits as i32),
-        DType::I8 | DType::U8 | DType::Tf32 | DType::Bool => Num::UNKNOWN,
+        DType::I8 => Num::whole((bits as i8).into()),
+        DType::U8 => Num::whole((bits as u8).into()),
+        DType::Tf32 | DType::Bool => Num::UNKNOWN,
     }
 }
 

@@ -3,7 +3,7 @@
 //! *Guarantees*: nothing here repeats a rule: an op takes a type when `tile_ir::ops::check` accepts it with some result.
 //! *Not here*: rules about where an op stands (the verifier's).
 
-use tile_ir::error::Span;
+use tile_ir::error::{Diagnostic, Span};
 use tile_ir::ir::{
     Access, Coord, Exit, Extreme, Kernel, LoadForm, Op, OpKind, Param, ParamId, ParamKind, Reduction, Region,
     Selection, TopK, Unit, ValueId, VectorOp,
@@ -77,23 +77,26 @@ impl Bench {
         Coord { batch: None, depth: None, row: zero, col: zero, unit: Unit::Tiles }
     }
 
-    /// True when the op is accepted with some result.
-    fn accepts(&mut self, kind: &OpKind, results: &[Type]) -> bool {
-        let accepted = |results: Vec<ValueId>| {
-            let op = Op { kind: kind.clone(), results, span: Span::NONE };
-            tile_ir::ops::check(&self.kernel, &op).is_ok()
-        };
-        if accepted(vec![]) {
-            return true;
-        }
-        results.iter().any(|ty| {
+    /// What the typing rule says of the op without a result, then with each of these.
+    fn judged(&mut self, kind: &OpKind, results: &[Type]) -> Vec<Result<(), Vec<Diagnostic>>> {
+        let mut tried = vec![vec![]];
+        for ty in results {
             let mut results = vec![self.kernel.new_value(*ty)];
             if let (OpKind::TopK(_), Type::Tile(values)) = (kind, *ty) {
                 results.push(self.kernel.new_value(Type::Tile(TileType { dtype: DType::I32, ..values })));
             }
+            tried.push(results);
+        }
+        let check = |results| {
             let op = Op { kind: kind.clone(), results, span: Span::NONE };
-            tile_ir::ops::check(&self.kernel, &op).is_ok()
-        })
+            tile_ir::ops::check(&self.kernel, &op).map(|_| ())
+        };
+        tried.into_iter().map(check).collect()
+    }
+
+    /// True when the op is accepted with some result.
+    fn accepts(&mut self, kind: &OpKind, results: &[Type]) -> bool {
+        self.judged(kind, results).iter().any(Result::is_ok)
     }
 
     /// The op with `ty` as its main operand (for sources: as its result), and all else fitting it.
@@ -106,7 +109,9 @@ impl Bench {
             Family::Zeros => vec![OpKind::Zeros],
             Family::Fill => vec![OpKind::Fill { value: self.value(Type::Scalar(dtype.scalar())) }],
             Family::Load => {
-                let (global, at) = (self.global(dtype, Access::In), self.at());
+                // Tiles of tf32 come from f32, tensors of it there are none.
+                let of = if dtype == DType::Tf32 { DType::F32 } else { dtype };
+                let (global, at) = (self.global(of, Access::In), self.at());
                 let form = LoadForm::ALL.iter().find(|f| f.name() == name).copied()?;
                 vec![OpKind::Load { global, at, form }]
             }
@@ -237,22 +242,27 @@ impl Bench {
     }
 }
 
+/// What the typing rules say of an op with `ty` as its main operand (for sources: as its result), once per way to complete it.
+/// `None` if the op has no tile or vector.
+pub fn judged(entry: &Entry, ty: Type) -> Option<Vec<Result<(), Vec<Diagnostic>>>> {
+    let mut bench = Bench::new();
+    let is_source = matches!(
+        entry.family,
+        Family::Zeros | Family::Fill | Family::Iota | Family::Load | Family::LoadVector
+    );
+    let mut results = if is_source { vec![ty] } else { universe() };
+    results.extend(ty.mask());
+    results.push(Type::Scalar(ScalarType::I32));
+    let kinds = bench.kinds(entry, ty)?;
+    Some(kinds.iter().flat_map(|kind| bench.judged(kind, &results)).collect())
+}
+
 /// The types that an op takes as its main operand, or gives as a source. `None` if it has no tile or vector.
 pub fn taken(entry: &Entry) -> Option<Vec<Type>> {
-    let universe = universe();
     let mut taken = vec![];
-    for ty in &universe {
-        let mut bench = Bench::new();
-        let is_source = matches!(
-            entry.family,
-            Family::Zeros | Family::Fill | Family::Iota | Family::Load | Family::LoadVector
-        );
-        let mut results = if is_source { vec![*ty] } else { universe.clone() };
-        results.extend(ty.mask());
-        results.push(Type::Scalar(ScalarType::I32));
-        let kinds = bench.kinds(entry, *ty)?;
-        if kinds.iter().any(|kind| bench.accepts(kind, &results)) {
-            taken.push(*ty);
+    for ty in universe() {
+        if judged(entry, ty)?.iter().any(Result::is_ok) {
+            taken.push(ty);
         }
     }
     Some(taken)

@@ -133,7 +133,16 @@ pub(super) fn check(kernel: &Kernel, op: &Op, what: &Selection) -> Checked {
                 );
             }
         }
-        Selection::Iota { start, .. } => {
+        Selection::Iota { along, start } => {
+            if let Type::Vector(v) = out
+                && v.along != *along
+            {
+                return fail(
+                    Code::Iota,
+                    format!("a vector counts along itself; here `{out}` would count by {}", along.name()),
+                    "",
+                );
+            }
             let packed = out.tile().is_some_and(|t| t.role.is_right_operand());
             let counts = out.dtype().is_some_and(|d| matches!(d, DType::F32 | DType::I32)) && !packed;
             if !counts {
