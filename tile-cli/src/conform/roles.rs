@@ -149,6 +149,14 @@ pub fn bodies(op: &Entry) -> Vec<Body> {
             };
             vec![of("Acc tile", "f32", "f", f32_only()), of("Acc tile of integers", "i32", "b", i32_only())]
         }
+        Family::TopK => {
+            let room = if name == "row_topk" { 16 } else { 8 };
+            let top = format!("let (values, indices) = t.{name}::<{room}>(5);");
+            let load = "let t: rt<i32, M, N, Acc> = load(b, AT);";
+            let corner = "let mut y: rt<i32, M, N> = fill(0);";
+            let set = ["y.set_sub_tile(&values, 0, 0);", "y = y.add(n as i32);"];
+            vec![body("Acc tile of integers", i32_only(), &[load, &top, corner, set[0], set[1], STORE])]
+        }
         Family::Iota => vec![
             body("Acc tile", f32_only(), &[&format!("let y: rt<f32, M, N, Acc> = {name}(x);"), STORE]),
             body(
