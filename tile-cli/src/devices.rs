@@ -16,6 +16,7 @@ pub fn text() -> String {
     let mut rows = vec![row(["TILE_DEVICE", "takes", "driver", "device"])];
     rows.push(row(["host", "host bodies", "-", &Device::host().to_string()]));
     rows.push(row(["sim", "xe", "-", &Device::sim().to_string()]));
+    rows.push(row(["sim:lane", "lane", "-", &Device::sim_lane().to_string()]));
     let (opencl, notes) = opencl();
     rows.extend(opencl);
     let best = match Device::best() {

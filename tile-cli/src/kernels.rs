@@ -158,6 +158,7 @@ mod tests {
             options: &["-o"],
             igc_options: &["A=1"],
         }],
+        absent: &[],
         live_tile_bytes: 14336,
         host_tile_bytes: 0,
         group: GroupInfo::NONE,

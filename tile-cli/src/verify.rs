@@ -169,7 +169,7 @@ impl Report {
 pub struct Request<'a> {
     /// The modules.
     pub modules: &'a [ModuleInput],
-    /// The only devices to build for; empty for all that a module names.
+    /// The only devices to build for; empty for all GPUs that a module names.
     pub devices: &'a [String],
     /// Whether these are all modules there are, so that an unneeded waiver can be told.
     pub complete: bool,
@@ -184,8 +184,11 @@ fn jobs<'a>(request: &Request<'a>) -> Vec<Job<'a>> {
     let mut jobs = Vec::new();
     for module in request.modules {
         jobs.push(Job { module, device: None });
-        let wanted =
-            module.devices.iter().filter(|d| request.devices.is_empty() || request.devices.contains(d));
+        // Intel's offline compiler is for GPUs; a CPU compiles its module at the launch.
+        let wanted = module
+            .devices
+            .iter()
+            .filter(|d| *d != "cpu" && (request.devices.is_empty() || request.devices.contains(d)));
         jobs.extend(wanted.map(|device| Job { module, device: Some(device) }));
     }
     jobs

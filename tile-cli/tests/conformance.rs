@@ -60,7 +60,8 @@ fn every_op_type_role_shape_and_coordinate_agrees() {
     assert!(agree >= 3000, "only {agree} launches were judged");
 }
 
-/// One module per op, through spirv-val and Intel's compiler for an early and a late device.
+/// One module per op and target, through spirv-val, and those for GPUs through Intel's compiler for an early and a late
+/// device.
 #[test]
 fn a_sample_of_modules_passes_the_outside_tools() {
     let tools = match Tools::find() {
@@ -80,9 +81,10 @@ fn a_sample_of_modules_passes_the_outside_tools() {
             continue;
         }
         // The last form of an op wins: the first ones stand in golden files, which the tools see too.
-        let mut module = ready.module;
-        module.kernel = format!("{} ({})", kernel.op.name, kernel.form);
-        sample.insert((kernel.op.family, kernel.op.name.clone()), module);
+        for mut part in ready.modules {
+            part.module.kernel = format!("{} ({}), {}", kernel.op.name, kernel.form, part.target);
+            sample.insert((kernel.op.family, kernel.op.name.clone(), part.target), part.module);
+        }
     }
     let modules: Vec<_> = sample.into_values().collect();
     let devices = ["pvc".to_string(), "ptl".to_string()];
@@ -90,6 +92,6 @@ fn a_sample_of_modules_passes_the_outside_tools() {
     let report = verify(&tools, &Request { modules: &modules, devices: &devices, complete: false }, &waivers);
     let (passed, failed, skipped) = report.counts();
     println!("{} modules: {passed} checks passed, {failed} failed, {skipped} skipped", modules.len());
-    assert!(failed == 0 && skipped == 0 && passed >= 3 * modules.len(), "{}", report.text());
-    assert!(modules.len() >= 60, "only {} modules", modules.len());
+    assert!(failed == 0 && skipped == 0 && passed >= 2 * modules.len(), "{}", report.text());
+    assert!(modules.len() >= 120, "only {} modules", modules.len());
 }

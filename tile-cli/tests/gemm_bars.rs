@@ -32,8 +32,9 @@ fn gemm_meets_the_bars_of_hand_written_modules() {
     for (transpose_b, prefetch, device, bar) in bars {
         let name = format!("<bf16, f32, 32, 64, 32, {transpose_b}, {prefetch}>");
         let instance = gemm.find_named(&name).unwrap_or_else(|| panic!("{name} is not compiled"));
-        let [module] = kernels::modules(instance).try_into().expect("one module");
-        let figures = inspect(&tools, &module, device).unwrap_or_else(|e| panic!("{name} on {device}: {e}"));
+        let modules = kernels::modules(instance);
+        let module = modules.iter().find(|m| m.devices.iter().any(|d| d == device)).expect("an xe module");
+        let figures = inspect(&tools, module, device).unwrap_or_else(|e| panic!("{name} on {device}: {e}"));
         let k_loop = figures.k_loop.as_ref().unwrap_or_else(|| panic!("{name} on {device}: no K loop"));
         println!("{name} on {device}: {} other, bar {bar}", k_loop.other);
         assert_eq!((figures.grf_count, figures.spill_bytes), (256, 0), "{name} on {device}");

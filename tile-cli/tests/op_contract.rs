@@ -204,39 +204,46 @@ fn modules_declare_what_they_use_and_nothing_else() {
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for (kernel, compiled) in compiled() {
         let Ok(ready) = compiled else { continue };
-        let module = rspirv::dr::load_bytes(&ready.module.words).expect("the words are SPIR-V");
-        let declared: BTreeSet<Capability> = ready.capabilities.iter().copied().collect();
-        let in_words: BTreeSet<Capability> = module
-            .capabilities
-            .iter()
-            .filter_map(|i| {
-                i.operands
-                    .first()
-                    .and_then(|o| if let rspirv::dr::Operand::Capability(c) = o { Some(*c) } else { None })
-            })
-            .collect();
-        assert_eq!(declared, in_words, "{}: left: the list of the module, right: its words", kernel.label());
-        let mut wanted = BTreeSet::new();
-        for instruction in module.all_inst_iter().filter(|i| i.class.opcode != Instruction::Capability) {
-            let any_of = instruction.class.capabilities;
-            let have: Vec<&Capability> = any_of.iter().filter(|c| declared.contains(c)).collect();
-            assert!(
-                any_of.is_empty() || !have.is_empty(),
-                "{}: {:?} needs one of {any_of:?}; declared are {declared:?}",
-                kernel.label(),
-                instruction.class.opcode
+        for part in &ready.modules {
+            let module = rspirv::dr::load_bytes(&part.module.words).expect("the words are SPIR-V");
+            let declared: BTreeSet<Capability> = part.capabilities.iter().copied().collect();
+            let in_words: BTreeSet<Capability> = module
+                .capabilities
+                .iter()
+                .filter_map(|i| {
+                    i.operands.first().and_then(|o| {
+                        if let rspirv::dr::Operand::Capability(c) = o { Some(*c) } else { None }
+                    })
+                })
+                .collect();
+            assert_eq!(
+                declared,
+                in_words,
+                "{}: left: the list of the module, right: its words",
+                kernel.label()
             );
-            wanted.extend(have.into_iter().copied());
-            for operand in &instruction.operands {
-                wanted.extend(operand.required_capabilities());
+            let mut wanted = BTreeSet::new();
+            for instruction in module.all_inst_iter().filter(|i| i.class.opcode != Instruction::Capability) {
+                let any_of = instruction.class.capabilities;
+                let have: Vec<&Capability> = any_of.iter().filter(|c| declared.contains(c)).collect();
+                assert!(
+                    any_of.is_empty() || !have.is_empty(),
+                    "{}: {:?} needs one of {any_of:?}; declared are {declared:?}",
+                    kernel.label(),
+                    instruction.class.opcode
+                );
+                wanted.extend(have.into_iter().copied());
+                for operand in &instruction.operands {
+                    wanted.extend(operand.required_capabilities());
+                }
             }
-        }
-        for capability in declared.iter().filter(|c| !base.contains(c)) {
-            assert!(wanted.contains(capability), "{}: nothing uses {capability:?}", kernel.label());
-            *seen.entry(format!("{capability:?}")).or_default() += 1;
-        }
-        for extension in &ready.extensions {
-            *seen.entry((*extension).to_string()).or_default() += 1;
+            for capability in declared.iter().filter(|c| !base.contains(c)) {
+                assert!(wanted.contains(capability), "{}: nothing uses {capability:?}", kernel.label());
+                *seen.entry(format!("{capability:?}")).or_default() += 1;
+            }
+            for extension in &part.extensions {
+                *seen.entry((*extension).to_string()).or_default() += 1;
+            }
         }
     }
     println!("{seen:#?}");

@@ -15,7 +15,7 @@ use crate::parse_stmt::without_unroll;
 use crate::print::{Printer, context, parens, scalar_path};
 use tile_ir::types::{DType, ScalarType};
 use tile_ir::verify::Verified;
-use tile_spirv::Module;
+use tile_spirv::{Absent, Module};
 
 /// One compiled instance.
 pub struct Compiled {
@@ -25,6 +25,8 @@ pub struct Compiled {
     pub kernel: Verified,
     /// Its device modules.
     pub modules: Vec<Module>,
+    /// The targets that lack an op of it.
+    pub absent: Vec<Absent>,
 }
 
 /// Everything the generated module is made from.
@@ -280,7 +282,7 @@ impl Expansion<'_> {
         let (tile_rows, tile_cols) = facts.tile;
         let modules = c.modules.iter().map(|m| {
             let target = m.target;
-            let devices = m.devices.iter().map(|d| d.name());
+            let devices = &m.devices;
             let bytes: Vec<u8> = m.words.iter().flat_map(|w| w.to_le_bytes()).collect();
             let words = Literal::byte_string(&bytes);
             let (entry, options, igc) = (&m.entry, &m.options, &m.igc_options);
@@ -295,6 +297,10 @@ impl Expansion<'_> {
                 }
             }
         });
+        let absent = c
+            .absent
+            .iter()
+            .map(|Absent { target, op }| quote!(#private::AbsentModule { target: #target, op: #op }));
         let live = facts.live_tile_bytes as usize;
         let host = facts.host_tile_bytes as usize;
         let (waits, shared) = (kernel.waits(), kernel.shared_bytes() as usize);
@@ -308,6 +314,7 @@ impl Expansion<'_> {
                 subgroups: (#rows, #cols),
                 grid: #private::GridInfo { param: #grid, tile: (#tile_rows, #tile_cols) },
                 modules: &[#(#modules),*],
+                absent: &[#(#absent),*],
                 live_tile_bytes: #live,
                 host_tile_bytes: #host,
                 group: #private::GroupInfo { waits: #waits, shared_bytes: #shared },

@@ -54,6 +54,7 @@ pub use expand::Compiled;
 pub use parse_call::{METHODS, OPS};
 pub use parse_closure::CLOSURE_METHODS;
 pub use parse_group::GROUP_OPS;
+pub use tile_spirv::{Absent, Module};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -294,9 +295,13 @@ fn compile(attr: TokenStream, item: &ItemFn, answers: &[TokenStream]) -> (Pipeli
         match tile_ir::verify::verify(inferred.kernel) {
             Err(broken) => diags.append_instance(broken.into_iter().map(at).collect()),
             // An instance for the host alone has no device module.
-            Ok(kernel) if binding.host_only => compiled.push(Compiled { binding, kernel, modules: vec![] }),
-            Ok(kernel) => match tile_spirv::lower(&kernel) {
-                Ok(modules) => compiled.push(Compiled { binding, kernel, modules }),
+            Ok(kernel) if binding.host_only => {
+                compiled.push(Compiled { binding, kernel, modules: vec![], absent: vec![] });
+            }
+            Ok(kernel) => match tile_spirv::compile(&kernel) {
+                Ok(tile_spirv::Lowered { modules, absent }) => {
+                    compiled.push(Compiled { binding, kernel, modules, absent });
+                }
                 Err(e) => diags.push(
                     Code::Structure,
                     decl.name.span(),

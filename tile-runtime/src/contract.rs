@@ -68,6 +68,8 @@ pub struct InstanceInfo {
     pub grid: GridInfo,
     /// The compiled device modules; the host body is [`InstanceInfo::run`].
     pub modules: &'static [ModuleInfo],
+    /// The targets that the instance has no module for, and why.
+    pub absent: &'static [AbsentModule],
     /// Largest sum of live tile bytes in the registers of one sub-group (Xe packing).
     pub live_tile_bytes: usize,
     /// Sum over all tile values of their host storage in bytes; sizes the stacks of the host device.
@@ -89,7 +91,9 @@ impl InstanceInfo {
     pub(crate) fn list_modules(&self) -> String {
         let text = |module: &ModuleInfo| format!("{} for {}", module.target, module.devices.join(", "));
         let list: Vec<String> = self.modules.iter().map(text).collect();
-        if list.is_empty() { "none".to_string() } else { list.join("; ") }
+        let mut text = if list.is_empty() { "none".to_string() } else { list.join("; ") };
+        self.absent.iter().for_each(|absent| text.push_str(&format!("; {absent}")));
+        text
     }
 }
 
@@ -179,12 +183,27 @@ impl GroupInfo {
     pub const NONE: GroupInfo = GroupInfo { waits: false, shared_bytes: 0 };
 }
 
+/// A target that an instance has no module for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbsentModule {
+    /// The code generation target.
+    pub target: &'static str,
+    /// The op of the kernel that it has no lowering of.
+    pub op: &'static str,
+}
+
+impl fmt::Display for AbsentModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} module, because that target has no lowering of `{}`", self.target, self.op)
+    }
+}
+
 /// One compiled device module of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleInfo {
-    /// The code generation target: `"xe"`.
+    /// The code generation target: `"xe"`, or `"lane"` for CPUs.
     pub target: &'static str,
-    /// The devices the module is legal on: `"pvc"`, `"bmg"`, `"lnl"`, `"ptl"`, `"cri"`.
+    /// The devices the module is legal on: `"pvc"`, `"bmg"`, `"lnl"`, `"ptl"`, `"cri"`; of a `lane` module `"cpu"`.
     pub devices: &'static [&'static str],
     /// SPIR-V words as little-endian bytes.
     pub words: &'static [u8],
@@ -227,6 +246,7 @@ pub(crate) mod tests {
             options: &[],
             igc_options: &[],
         }],
+        absent: &[],
         live_tile_bytes: 0,
         host_tile_bytes: 0,
         group: GroupInfo::NONE,

@@ -16,11 +16,14 @@ use crate::sim::SimDevice;
 pub const DEVICE_VARIABLE: &str = "TILE_DEVICE";
 
 /// What [`DEVICE_VARIABLE`] may hold.
-const LEGAL: &str = "`host`, `sim`, `sim:pvc`, `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`, \
+const LEGAL: &str = "`host`, `sim`, `sim:pvc`, `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `sim:lane`, `opencl`, \
                      `opencl:N`, `opencl:NAME`";
 
 /// Devices an `xe` module may be compiled for; the first is the default of the simulator.
 pub(crate) const XE_DEVICES: &[&str] = &["pvc", "bmg", "lnl", "ptl", "cri"];
+
+/// What stands for `lane` modules in `sim:lane`.
+const LANE: &str = "lane";
 
 /// A handle to something that executes kernels. Cloning it is cheap; clones share threads and caches.
 #[derive(Clone)]
@@ -63,6 +66,12 @@ impl Device {
             Some(known) => Ok(Device::Sim(SimDevice::modelled_on(known))),
             None => Err(DeviceError::Unknown { value: format!("sim:{xe_device}"), legal: LEGAL }),
         }
+    }
+
+    /// The simulator, running the modules for CPUs.
+    #[cfg(feature = "sim")]
+    pub fn sim_lane() -> Device {
+        Device::Sim(SimDevice::lane())
     }
 
     /// The device `TILE_DEVICE` names, else an Intel GPU, else the host; and why.
@@ -125,6 +134,7 @@ impl Device {
     #[cfg(feature = "sim")]
     fn select_sim(value: &str) -> Result<Device, DeviceError> {
         match value.strip_prefix("sim:") {
+            Some(LANE) => Ok(Device::sim_lane()),
             Some(xe_device) => Device::sim_as(xe_device),
             None if value == "sim" => Ok(Device::sim()),
             None => Err(DeviceError::Unknown { value: value.into(), legal: LEGAL }),
@@ -133,7 +143,7 @@ impl Device {
 
     #[cfg(not(feature = "sim"))]
     fn select_sim(value: &str) -> Result<Device, DeviceError> {
-        let known = value.strip_prefix("sim:").is_some_and(|name| XE_DEVICES.contains(&name));
+        let known = value.strip_prefix("sim:").is_some_and(|name| name == LANE || XE_DEVICES.contains(&name));
         if known || value == "sim" {
             let reason = "this build lacks the feature `sim`";
             return Err(DeviceError::Unavailable { device: value.into(), reason });
@@ -246,7 +256,7 @@ mod tests {
                 refused,
                 format!(
                     "`{value}` does not name a device; legal values of TILE_DEVICE are `host`, `sim`, `sim:pvc`, \
-                     `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `opencl`, `opencl:N`, \
+                     `sim:bmg`, `sim:lnl`, `sim:ptl`, `sim:cri`, `sim:lane`, `opencl`, `opencl:N`, \
                      `opencl:NAME`"
                 )
             );
@@ -257,6 +267,8 @@ mod tests {
     #[test]
     fn the_simulator_can_be_asked_for() {
         assert_eq!(selected("sim"), ("sim".into(), "TILE_DEVICE=sim asks for it".into()));
+        assert_eq!(selected("sim:lane"), ("sim".into(), "TILE_DEVICE=sim:lane asks for it".into()));
+        assert_eq!(Device::sim_lane().to_string(), "sim (lane modules)");
         for name in XE_DEVICES {
             let device = Device::sim_as(name).expect("known");
             assert!(device.to_string().contains(name), "{device}");

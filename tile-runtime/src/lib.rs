@@ -22,8 +22,8 @@ mod turns;
 pub mod xe_surface;
 
 pub use contract::{
-    DType, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, ModuleInfo, ParamInfo, ParamKind,
-    ScalarType,
+    AbsentModule, DType, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, ModuleInfo, ParamInfo,
+    ParamKind, ScalarType,
 };
 pub use device::{Device, Why};
 pub use error::{DeviceError, LaunchError, Race, TensorError};

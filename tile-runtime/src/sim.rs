@@ -21,18 +21,33 @@ use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
 use crate::launch::copy::{copy_bytes, copy_layout, filled_copy, rows_of};
 use crate::launch::{LaunchArg, LaunchOptions, Mapped, Ran, Report, Staged};
 use crate::tensor::{LINE_BYTES, Placed, TensorLayout};
-use crate::xe_surface::{BASE_ALIGN, Candidate, Direct, place, place_unchecked};
+use crate::xe_surface::{BASE_ALIGN, Candidate, Direct, place, place_anywhere, place_unchecked};
 
-/// The code generation target of the modules it runs.
-const TARGET: &str = "xe";
-/// Lanes of a sub-group.
-const LANES: u32 = 16;
+/// Lanes of a sub-group of `xe` modules; in `lane` modules one work-item is a whole sub-group.
+const XE_LANES: u32 = 16;
+
+/// The modules a simulator runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Model {
+    /// `xe` modules for this Xe device; `None` takes the first one there is.
+    Xe(Option<&'static str>),
+    /// `lane` modules, which are for CPUs.
+    Lane,
+}
+
+impl Model {
+    fn target(self) -> &'static str {
+        match self {
+            Model::Xe(_) => "xe",
+            Model::Lane => "lane",
+        }
+    }
+}
 
 /// The simulator as a device. Clones share the cache of parsed modules.
 #[derive(Clone)]
 pub struct SimDevice {
-    /// The Xe device whose modules are run; `None` takes the first one there is.
-    model: Option<&'static str>,
+    model: Model,
     /// Parsed modules by the address of their words, which are static.
     modules: Arc<Mutex<HashMap<usize, Arc<Module>>>>,
 }
@@ -49,11 +64,15 @@ fn countable(instance: &'static InstanceInfo, groups: u64) -> Result<u32, Launch
 
 impl SimDevice {
     pub(crate) fn any() -> SimDevice {
-        SimDevice { model: None, modules: Arc::default() }
+        SimDevice { model: Model::Xe(None), modules: Arc::default() }
+    }
+
+    pub(crate) fn lane() -> SimDevice {
+        SimDevice { model: Model::Lane, modules: Arc::default() }
     }
 
     pub(crate) fn modelled_on(xe_device: &'static str) -> SimDevice {
-        SimDevice { model: Some(xe_device), modules: Arc::default() }
+        SimDevice { model: Model::Xe(Some(xe_device)), modules: Arc::default() }
     }
 
     /// Runs an accepted launch and waits for it.
@@ -70,14 +89,18 @@ impl SimDevice {
         let module = self.parsed(instance, info)?;
         let groups = countable(instance, plan.groups)?;
         let (rows, cols) = instance.subgroups;
-        let local = rows.checked_mul(cols).and_then(|n| n.checked_mul(LANES)).ok_or_else(|| {
+        let lanes = if self.model == Model::Lane { 1 } else { XE_LANES };
+        let local = rows.checked_mul(cols).and_then(|n| n.checked_mul(lanes)).ok_or_else(|| {
             let rule = format!("a work-group has fewer than 2^32 lanes; its sub-groups are {rows} x {cols}");
             LaunchError::Description { kernel, instance: name, rule }
         })?;
 
-        let mut mapping = Mapping::new(instance);
+        let mut mapping = Mapping::new(instance, self.model);
         let words = mapping.arguments(plan, args, options)?;
-        let ran = Ran::SimulatedXe { entry: info.entry, device };
+        let ran = match self.model {
+            Model::Xe(_) => Ran::SimulatedXe { entry: info.entry, device },
+            Model::Lane => Ran::SimulatedLane { entry: info.entry },
+        };
         let mut counters = None;
         if groups > 0 {
             // At most about a hundred times per launch.
@@ -110,16 +133,24 @@ impl SimDevice {
         &self,
         instance: &'static InstanceInfo,
     ) -> Result<(&'static ModuleInfo, &'static str), LaunchError> {
-        let wanted = self.model.map_or(XE_DEVICES, |model| {
-            let index = XE_DEVICES.iter().position(|known| *known == model);
-            index.map_or(&[][..], |i| &XE_DEVICES[i..=i])
-        });
-        wanted.iter().find_map(|device| Some((instance.module(TARGET, device)?, *device))).ok_or_else(|| {
+        let wanted = match self.model {
+            Model::Lane => &["cpu"],
+            Model::Xe(None) => XE_DEVICES,
+            Model::Xe(Some(model)) => {
+                let index = XE_DEVICES.iter().position(|known| *known == model);
+                index.map_or(&[][..], |i| &XE_DEVICES[i..=i])
+            }
+        };
+        let target = self.model.target();
+        wanted.iter().find_map(|device| Some((instance.module(target, device)?, *device))).ok_or_else(|| {
             LaunchError::NoModule {
                 kernel: instance.kernel,
                 instance: instance.name,
-                target: TARGET,
-                device: self.model.unwrap_or("any"),
+                target,
+                device: match self.model {
+                    Model::Lane => "a CPU",
+                    Model::Xe(model) => model.unwrap_or("any"),
+                },
                 available: instance.list_modules(),
             }
         })
@@ -155,8 +186,9 @@ impl SimDevice {
 impl fmt::Display for SimDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.model {
-            Some(model) => write!(f, "sim (modules for {model})"),
-            None => f.write_str("sim (the first module of a kernel)"),
+            Model::Xe(Some(model)) => write!(f, "sim (modules for {model})"),
+            Model::Xe(None) => f.write_str("sim (the first module of a kernel)"),
+            Model::Lane => f.write_str("sim (lane modules)"),
         }
     }
 }
@@ -173,6 +205,7 @@ fn hardware(xe_device: &str) -> Hardware {
 /// The tensors of a launch in simulated memory.
 struct Mapping {
     instance: &'static InstanceInfo,
+    model: Model,
     memory: Memory,
     blocks: Vec<Block>,
     staged: Vec<Staged>,
@@ -189,9 +222,9 @@ struct Block {
 }
 
 impl Mapping {
-    fn new(instance: &'static InstanceInfo) -> Mapping {
+    fn new(instance: &'static InstanceInfo, model: Model) -> Mapping {
         let (memory, blocks, staged, mapped) = (Memory::new(), Vec::new(), Vec::new(), Vec::new());
-        Mapping { instance, memory, blocks, staged, mapped }
+        Mapping { instance, model, memory, blocks, staged, mapped }
     }
 
     /// Maps every tensor and gives the kernel's arguments.
@@ -250,7 +283,11 @@ impl Mapping {
             readable_bytes: (region.len() - placed.offset_bytes()) as u64,
             base_align: BASE_ALIGN,
         };
-        match place(&candidate) {
+        let found = match self.model {
+            Model::Xe(_) => place(&candidate),
+            Model::Lane => place_anywhere(&candidate),
+        };
+        match found {
             Ok(direct) => self.in_place(index, placed, plan, region, direct),
             Err(_) if options.force => {
                 self.in_place(index, placed, plan, region, place_unchecked(&candidate))

@@ -243,6 +243,35 @@ fn place_empty(tensor: &Candidate) -> Result<Direct, Broken> {
     Ok(Direct { base, x0: 0, pitch, depth_stride_bytes: 0, batch_stride_bytes: 0 })
 }
 
+/// Places a tensor for `lane` modules, which reach every element by itself: wherever it lies, if its extents are those that
+/// modules count with. The base may lie before the memory; no module touches what is there.
+///
+/// # Errors
+/// A limit that no copy can cure.
+pub fn place_anywhere(tensor: &Candidate) -> Result<Direct, Broken> {
+    let [_, _, rows, cols] = tensor.shape;
+    let element_bytes = u64::from(tensor.element_bytes);
+    let width_bytes = u64::from(cols) * element_bytes;
+    if width_bytes > LIMIT {
+        return Err(Broken::Width { width_bytes });
+    }
+    if u64::from(rows) > LIMIT {
+        return Err(Broken::Height { rows: rows.into() });
+    }
+    let shift_bytes = tensor.address % tensor.base_align;
+    // A single row has no next row, and without elements all planes are one.
+    let pitch = if rows > 1 { u32::try_from(tensor.pitch).unwrap_or(u32::MAX) } else { cols };
+    let empty = tensor.shape.contains(&0);
+    let stride = |elements: u64| if empty { 0 } else { elements.saturating_mul(element_bytes) };
+    Ok(Direct {
+        base: tensor.address - shift_bytes,
+        x0: (shift_bytes / element_bytes) as u32,
+        pitch,
+        depth_stride_bytes: stride(tensor.depth_stride),
+        batch_stride_bytes: stride(tensor.batch_stride),
+    })
+}
+
 /// Describes a tensor as if it broke no rule, so that whoever executes the module must notice.
 pub fn place_unchecked(tensor: &Candidate) -> Direct {
     let element_bytes = u64::from(tensor.element_bytes);

@@ -33,6 +33,21 @@ pub(crate) struct Global {
     depth_stride: Id,
 }
 
+/// One plane of a global.
+#[derive(Clone, Copy)]
+pub(crate) struct Plane {
+    /// The global's arguments.
+    pub(crate) global: Global,
+    /// Pointer to element (0, -x0).
+    pub(crate) base: Id,
+    /// Rows of the plane; not 0 only because it does not exist.
+    pub(crate) rows: Id,
+    /// Columns of the plane; 0 when it does not exist or is empty.
+    pub(crate) cols: Id,
+    /// `bool`: the plane exists and has rows.
+    pub(crate) live: Id,
+}
+
 /// One plane of a global as block messages see it.
 #[derive(Clone, Copy)]
 pub(crate) struct Surface {
@@ -136,14 +151,14 @@ impl Lowering<'_> {
         })
     }
 
-    /// The plane of a global at a batch and depth index. An index outside gives a surface that is not live,
+    /// The plane of a global at a batch and depth index. An index outside gives a plane that is not live,
     /// with a base that points to plane 0.
-    pub(crate) fn surface(
+    pub(crate) fn plane(
         &mut self,
         id: ParamId,
         batch: Option<ValueId>,
         depth: Option<ValueId>,
-    ) -> Result<Surface, LowerError> {
+    ) -> Result<Plane, LowerError> {
         let g = self.global(id)?;
         let mut exists = self.e.int(Ty::Bool, 1);
         let mut offset = self.e.u64(0);
@@ -175,11 +190,24 @@ impl Lowering<'_> {
             let address = e.add(U64, address, offset);
             e.pure_with(Op::ConvertUToPtr, g.ptr_type, &[address], &[])
         };
-        let esz = g.dtype.size_bytes();
-        let (zero, one, least) = (e.u32(0), e.u32(1), e.u32(64));
+        let zero = e.u32(0);
         let has_rows = e.compare(Op::UGreaterThan, g.rows, zero);
         let live = e.both_true(exists, has_rows);
         let cols = e.select(U32, live, g.cols, zero);
+        Ok(Plane { global: g, base, rows: g.rows, cols, live })
+    }
+
+    /// The plane of a global as block messages see it.
+    pub(crate) fn surface(
+        &mut self,
+        id: ParamId,
+        batch: Option<ValueId>,
+        depth: Option<ValueId>,
+    ) -> Result<Surface, LowerError> {
+        let Plane { global: g, base, rows, cols, live } = self.plane(id, batch, depth)?;
+        let e = &mut self.e;
+        let esz = g.dtype.size_bytes();
+        let (one, least) = (e.u32(1), e.u32(64));
         let columns = e.add(U32, g.x0, g.cols);
         let width = e.mul_u32(columns, esz);
         let up = if esz < 4 {
@@ -197,13 +225,22 @@ impl Lowering<'_> {
         let trusted = e.both_true(live, fits);
         let height = e.max(U32, g.rows, one);
         let pitch = e.mul_u32(g.pitch, esz);
-        let (x0, rows) = (g.x0, g.rows);
+        let x0 = g.x0;
         Ok(Surface { esz, base, x0, load_width, store_width, height, pitch, rows, cols, live, wide, trusted })
     }
 
     /// Where this sub-group stands in its work-group.
     pub(crate) fn place(&mut self, place: Place) -> Id {
-        let id = self.e.load_builtin(BuiltIn::SubgroupId, U32, 4);
+        let id = match self.slabs {
+            None => self.e.load_builtin(BuiltIn::SubgroupId, U32, 4),
+            // A work-item is a sub-group.
+            Some(_) => {
+                let all = self.e.load_builtin(BuiltIn::LocalInvocationId, Ty::IntVec(64, 3), 32);
+                let u64s = self.e.ty(U64);
+                let id = self.e.pure_with(Op::CompositeExtract, u64s, &[all], &[0]);
+                self.e.narrow(id)
+            }
+        };
         let cols = self.e.u32(self.kernel.subgroups.1);
         match place {
             Place::Id => id,

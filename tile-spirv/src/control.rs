@@ -14,6 +14,7 @@ use crate::abi::Global;
 use crate::arith::{U32, U64};
 use crate::edge::Split;
 use crate::facts::Facts;
+use crate::lane::slabs::{Homes, Slabs};
 use crate::lanes::Layout;
 use crate::loops::Loop;
 use crate::module::{Emit, Id, Ty};
@@ -68,6 +69,8 @@ pub(crate) struct Lowering<'a> {
     values: Vec<Option<Value>>,
     undo: Vec<Vec<(ValueId, Option<Value>)>>,
     pub(crate) loops: Vec<Loop>,
+    /// Tiles in memory, on the target that keeps them there; `None` where they are in registers.
+    pub(crate) slabs: Option<Slabs>,
 }
 
 /// The SPIR-V type of a scalar type.
@@ -103,7 +106,7 @@ pub(crate) fn always_returns(facts: &Facts<'_>, region: &Region) -> bool {
 
 impl<'a> Lowering<'a> {
     /// Starts lowering a kernel.
-    pub(crate) fn new(kernel: &'a Kernel) -> Lowering<'a> {
+    pub(crate) fn new(kernel: &'a Kernel, slabs: Option<Slabs>) -> Lowering<'a> {
         Lowering {
             kernel,
             facts: Facts::of(kernel),
@@ -116,6 +119,7 @@ impl<'a> Lowering<'a> {
             values: vec![None; kernel.values.len()],
             undo: vec![vec![]],
             loops: vec![],
+            slabs,
         }
     }
 
@@ -123,6 +127,7 @@ impl<'a> Lowering<'a> {
 
     /// Gives a value its meaning, until the current value frame closes.
     pub(crate) fn set(&mut self, value: ValueId, to: Value) {
+        self.hold(&to);
         let old = self.values[value.0 as usize].replace(to);
         if let Some(frame) = self.undo.last_mut() {
             frame.push((value, old));
@@ -136,7 +141,8 @@ impl<'a> Lowering<'a> {
         self.undo.push(vec![]);
         let result = f(self);
         for (value, old) in self.undo.pop().unwrap_or_default().into_iter().rev() {
-            self.values[value.0 as usize] = old;
+            let gone = core::mem::replace(&mut self.values[value.0 as usize], old);
+            self.let_go(gone.as_ref());
         }
         result
     }
@@ -199,9 +205,17 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The ids that carry a value: one for a scalar, the chunks of a tile, the registers of a vector.
+    /// Forgets a value nothing reads any more.
+    pub(crate) fn forget(&mut self, value: ValueId) {
+        let gone = self.values[value.0 as usize].take();
+        self.let_go(gone.as_ref());
+    }
+
+    /// The ids that carry a value: one for a scalar; the chunks of a tile and the registers of a vector, or none where
+    /// these are in memory.
     fn ids(&mut self, value: ValueId) -> Result<Vec<Id>, LowerError> {
         match self.kernel.ty(value) {
+            Type::Tile(_) | Type::Vector(_) if self.slabs.is_some() => Ok(vec![]),
             Type::Scalar(_) => Ok(vec![self.scalar(value)?]),
             Type::Tile(_) => self.tile(value),
             Type::Vector(_) => self.vector(value),
@@ -221,6 +235,7 @@ impl<'a> Lowering<'a> {
         let mut out = vec![];
         for &v in values {
             match self.kernel.ty(v) {
+                Type::Tile(_) | Type::Vector(_) if self.slabs.is_some() => {}
                 Type::Scalar(s) => out.push(scalar_ty(s)),
                 Type::Tile(t) => {
                     let layout = Layout::of(t);
@@ -238,6 +253,8 @@ impl<'a> Lowering<'a> {
         let mut rest = ids;
         for &v in values {
             let (value, used) = match self.kernel.ty(v) {
+                // These have homes.
+                Type::Tile(_) | Type::Vector(_) if self.slabs.is_some() => (None, 0),
                 Type::Scalar(_) => (rest.first().map(|&id| Value::Scalar(id)), 1),
                 Type::Tile(t) => {
                     let count = Layout::of(t).count();
@@ -263,6 +280,7 @@ impl<'a> Lowering<'a> {
             if !self.op(op)? {
                 return Ok(End::Return);
             }
+            self.retire(op);
         }
         Ok(match &region.exit {
             Exit::Yield(values) => End::Yield(values.clone()),
@@ -283,6 +301,7 @@ impl<'a> Lowering<'a> {
             }
             OpKind::While { inits, cond, body } => self.lower_while(op, inits, cond, body)?,
             OpKind::If { cond, then, otherwise } => return self.lower_if(op, *cond, then, otherwise),
+            _ if self.slabs.is_some() => self.lane_op(op)?,
             OpKind::Load { global, at, form } => self.lower_load(op, *global, at, *form)?,
             OpKind::Prefetch { global, at, tile, peers } => {
                 self.lower_prefetch(*global, at, *tile, *peers)?
@@ -336,40 +355,36 @@ impl<'a> Lowering<'a> {
         then: &'a Region,
         otherwise: &'a Region,
     ) -> Result<bool, LowerError> {
-        if let Some(known) = decided(&self.facts, cond) {
+        let homes = self.new_homes(&op.results);
+        let ids = if let Some(known) = decided(&self.facts, cond) {
             let taken = if known { then } else { otherwise };
-            let ids = self.frame(|s| match s.region(taken)? {
-                End::Yield(values) => Ok(Some(s.all_ids(&values)?)),
-                End::Return => Ok(None),
-            })?;
-            if let Some(ids) = &ids {
-                self.bind(&op.results, ids);
-            }
-            return Ok(ids.is_some());
-        }
-        let cond = self.scalar(cond)?;
-        let types = self.id_types(&op.results);
-        let ids = self.branch(
-            cond,
-            &types,
-            |s| s.arm(then),
-            |s| {
-                if otherwise.ops.is_empty() && otherwise.exit == Exit::Yield(vec![]) {
-                    Ok(Some(vec![]))
-                } else {
-                    s.arm(otherwise)
-                }
-            },
-        )?;
+            self.frame(|s| s.arm(taken, &homes))?
+        } else {
+            let cond = self.scalar(cond)?;
+            let types = self.id_types(&op.results);
+            self.branch(
+                cond,
+                &types,
+                |s| s.arm(then, &homes),
+                |s| {
+                    if otherwise.ops.is_empty() && otherwise.exit == Exit::Yield(vec![]) {
+                        Ok(Some(vec![]))
+                    } else {
+                        s.arm(otherwise, &homes)
+                    }
+                },
+            )?
+        };
         if let Some(ids) = &ids {
             self.bind(&op.results, ids);
         }
+        self.leave_homes(&op.results, &homes);
         Ok(ids.is_some())
     }
 
-    fn arm(&mut self, region: &'a Region) -> Result<Option<Vec<Id>>, LowerError> {
+    fn arm(&mut self, region: &'a Region, homes: &Homes) -> Result<Option<Vec<Id>>, LowerError> {
         match self.region(region)? {
-            End::Yield(values) => Ok(Some(self.all_ids(&values)?)),
+            End::Yield(values) => Ok(Some(self.exit_ids(&values, homes)?)),
             End::Return => Ok(None),
         }
     }

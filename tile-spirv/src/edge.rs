@@ -243,7 +243,13 @@ impl<'a> Lowering<'a> {
         let bits = match ty {
             Ty::Float8(bits) => Ty::Int8(bits),
             Ty::FloatVec(bits, count) => Ty::IntVec(bits, count),
-            Ty::Bool | Ty::Int(_) | Ty::Float(_) | Ty::Bool8 | Ty::Int8(_) | Ty::IntVec(..) => {
+            Ty::Bool
+            | Ty::Int(_)
+            | Ty::Float(_)
+            | Ty::Bool8
+            | Ty::Int8(_)
+            | Ty::IntVec(..)
+            | Ty::BoolVec(_) => {
                 return e.pure(Inst::BitwiseAnd, ty, &[chunk, mask]);
             }
         };

@@ -4,6 +4,7 @@
 //! jump directly; carried values pass through phis exactly where several ways meet.
 //! *Not here*: counted loops (`loops`).
 
+use rspirv::spirv::LoopControl;
 use tile_ir::ir::{Exit, Op, OpKind, Region, ValueId};
 
 use crate::LowerError;
@@ -40,7 +41,8 @@ pub(crate) fn leaves(body: &Region) -> bool {
 impl<'a> Lowering<'a> {
     /// `break` or `continue` of the innermost loop.
     pub(crate) fn leave(&mut self, breaks: bool, values: &[ValueId]) -> Result<End, LowerError> {
-        let ids = self.all_ids(values)?;
+        let homes = self.loops.last().map(|l| l.homes.clone()).unwrap_or_default();
+        let ids = self.exit_ids(values, &homes)?;
         let from = self.e.current_label();
         let innermost = self.loops.last_mut().ok_or(LowerError::Malformed("no loop to leave"))?;
         let ends = &mut innermost.ends;
@@ -62,7 +64,10 @@ impl<'a> Lowering<'a> {
         let end = self.frame(|s| {
             bind(s);
             match s.region(body)? {
-                End::Yield(values) => Ok(Some(s.all_ids(&values)?)),
+                End::Yield(values) => {
+                    let homes = s.loops.last().map(|l| l.homes.clone()).unwrap_or_default();
+                    Ok(Some(s.exit_ids(&values, &homes)?))
+                }
                 End::Return => Ok(None),
             }
         })?;
@@ -90,20 +95,22 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), LowerError> {
         let types = self.id_types(inits);
         let start = self.all_ids(inits)?;
+        let homes = self.homes_from(inits)?;
         // A split speaks of the loads of another loop.
         let outer = self.split.take();
         let before = self.e.current_label();
         let [header, test, inner, continuing, exit] = [(); 5].map(|()| self.e.label());
         self.e.begin_loop(header);
-        self.e.loop_merge(exit, continuing, test);
+        self.e.loop_merge(exit, continuing, test, LoopControl::DONT_UNROLL);
         self.e.begin(test);
         let phis: Vec<Id> = start.iter().map(|_| self.e.label()).collect();
         phis.iter().for_each(|&id| self.e.set_depth(id));
         // It has no counter.
         let zero = self.e.u32(0);
-        self.loops.push(Loop::new(zero, U32, exit, continuing));
+        self.loops.push(Loop::new(zero, U32, exit, continuing, homes.clone()));
         let goes_on = self.frame(|s| {
             s.bind(&cond.args, &phis);
+            s.bind_homes(&cond.args, &homes);
             match s.region(cond)? {
                 End::Yield(values) => match s.all_ids(&values)?[..] {
                     [one] => Ok(one),
@@ -115,7 +122,10 @@ impl<'a> Lowering<'a> {
         let tested = self.e.current_label();
         self.e.branch_if(goes_on, inner, exit);
         self.e.begin(inner);
-        self.run(body, |s| s.bind(&body.args, &phis))?;
+        self.run(body, |s| {
+            s.bind(&body.args, &phis);
+            s.bind_homes(&body.args, &homes);
+        })?;
         let Loop { ends, .. } = self.loops.pop().ok_or(LowerError::Malformed("a loop is not open"))?;
         let yields = self.begin_continuing(continuing, &ends, &types, &start);
         for ((&phi, &init), (&next, &ty)) in phis.iter().zip(&start).zip(yields.iter().zip(&types)) {
@@ -127,6 +137,7 @@ impl<'a> Lowering<'a> {
         let results = self.begin_exit(exit, &ends, &types, &phis, tested);
         self.split = outer;
         self.bind(&op.results, &results);
+        self.leave_homes(&op.results, &homes);
         Ok(())
     }
 

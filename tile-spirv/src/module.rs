@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rspirv::binary::Assemble;
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, ExecutionModel, FunctionControl, LoopControl,
-    MemoryAccess, MemoryModel, Op, SelectionControl, StorageClass, Word,
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
+    LoopControl, MemoryAccess, MemoryModel, Op, SelectionControl, StorageClass, Word,
 };
 
 /// A SPIR-V result id.
@@ -50,6 +50,28 @@ pub(crate) enum Ty {
     IntVec(u32, u32),
     /// Vector of floats: bits, components.
     FloatVec(u32, u32),
+    /// Vector of `bool`s of so many components.
+    BoolVec(u32),
+}
+
+impl Ty {
+    /// Number of components; 1 for a scalar.
+    pub(crate) fn components(self) -> u32 {
+        match self {
+            Ty::Bool | Ty::Int(_) | Ty::Float(_) => 1,
+            Ty::Bool8 | Ty::Int8(_) | Ty::Float8(_) => 8,
+            Ty::IntVec(_, n) | Ty::FloatVec(_, n) | Ty::BoolVec(n) => n,
+        }
+    }
+
+    /// The type of what comparing two values of this type gives.
+    pub(crate) fn bools(self) -> Ty {
+        match self {
+            Ty::Bool | Ty::Int(_) | Ty::Float(_) => Ty::Bool,
+            Ty::Bool8 | Ty::Int8(_) | Ty::Float8(_) => Ty::Bool8,
+            Ty::IntVec(_, n) | Ty::FloatVec(_, n) | Ty::BoolVec(n) => Ty::BoolVec(n),
+        }
+    }
 }
 
 type Key = (Op, Id, Vec<Word>);
@@ -129,7 +151,6 @@ impl Emit {
             Capability::Vector16,
             Capability::Int64,
             Capability::Int16,
-            Capability::SubgroupDispatch,
         ] {
             emit.need(capability);
         }
@@ -180,6 +201,7 @@ impl Emit {
             Ty::Float8(bits) => self.vector(Ty::Float(bits), 8),
             Ty::IntVec(bits, count) => self.vector(Ty::Int(bits), count),
             Ty::FloatVec(bits, count) => self.vector(Ty::Float(bits), count),
+            Ty::BoolVec(count) => self.vector(Ty::Bool, count),
         };
         self.types.insert(ty, id);
         id
@@ -216,7 +238,8 @@ impl Emit {
             | Ty::Int8(_)
             | Ty::Float8(_)
             | Ty::IntVec(..)
-            | Ty::FloatVec(..) => self.builder.constant_bit32(type_id, value as u32),
+            | Ty::FloatVec(..)
+            | Ty::BoolVec(_) => self.builder.constant_bit32(type_id, value as u32),
         };
         self.constants.insert((type_id, value), id);
         if !matches!(ty, Ty::Float(_)) {
@@ -444,18 +467,13 @@ impl Emit {
         }
     }
 
-    /// Ends the header block: the loop is not to be unrolled, since that costs registers and payload copies
-    /// (measured by Intel's compiler: 0.75 -> 1.2 instructions per dpas).
-    pub(crate) fn loop_merge(&mut self, exit: Id, continuing: Id, body: Id) {
+    /// Ends the header block.
+    pub(crate) fn loop_merge(&mut self, exit: Id, continuing: Id, body: Id, control: LoopControl) {
         let i = self.instruction(
             Op::LoopMerge,
             None,
             None,
-            vec![
-                Operand::IdRef(exit),
-                Operand::IdRef(continuing),
-                Operand::LoopControl(LoopControl::DONT_UNROLL),
-            ],
+            vec![Operand::IdRef(exit), Operand::IdRef(continuing), Operand::LoopControl(control)],
         );
         self.push(i);
         self.branch(body);
@@ -596,11 +614,12 @@ impl Emit {
 
     // ---- finishing ----
 
-    /// Completes the module and returns its words with the capabilities and extensions it declares.
+    /// Completes the module, whose entry point has these modes, and returns its words with the capabilities and
+    /// extensions it declares.
     pub(crate) fn finish(
         mut self,
         entry: &str,
-        contraction_off: bool,
+        modes: &[(ExecutionMode, &[u32])],
     ) -> (Vec<u32>, Vec<Capability>, Vec<&'static str>) {
         let capabilities: Vec<Capability> =
             self.capabilities.iter().filter_map(|&c| Capability::from_u32(c)).collect();
@@ -617,10 +636,8 @@ impl Emit {
         self.builder.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
         let interface: Vec<Id> = self.builtins.values().copied().collect();
         self.builder.entry_point(ExecutionModel::Kernel, self.function, entry, interface);
-        use rspirv::spirv::ExecutionMode;
-        self.builder.execution_mode(self.function, ExecutionMode::SubgroupSize, [16]);
-        if contraction_off {
-            self.builder.execution_mode(self.function, ExecutionMode::ContractionOff, []);
+        for (mode, operands) in modes {
+            self.builder.execution_mode(self.function, *mode, operands);
         }
         let types: Vec<Id> = self.parameters.iter().map(|&(_, ty)| ty).collect();
         let function_type = self.builder.type_function(self.void, types);

@@ -10,7 +10,7 @@ pub(crate) mod memory;
 pub(crate) mod mma;
 mod reduce;
 mod scatter;
-mod selection;
+pub(crate) mod selection;
 mod tail;
 mod topk;
 mod vector;

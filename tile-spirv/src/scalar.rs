@@ -49,7 +49,7 @@ impl Lowering<'_> {
             OpKind::Place(place) => Ok(self.place(*place)),
             OpKind::MapUnary { op: what, value } => {
                 let a = self.scalar(*value)?;
-                Ok(map::unary(&mut Emitted::scalars(&mut self.e), *what, a))
+                Ok(map::unary(&mut Emitted::scalars(&mut self.e, self.slabs.is_none()), *what, a))
             }
             OpKind::OwnTile { .. }
             | OpKind::Zeros

@@ -2,9 +2,11 @@
 //!
 //! *Guarantees*: SPIR-V 1.2 for OpenCL, sub-group size 16. *Not here*: single ops.
 
+use rspirv::spirv::{Capability, ExecutionMode};
 use tile_ir::verify::Verified;
 
 use crate::control::{End, Lowering};
+use crate::lanes::LANES;
 use crate::{LowerError, Module, Target};
 
 /// Register mode with 256 registers per sub-group: accumulators of 32x64 and their operands do not fit 128
@@ -27,7 +29,8 @@ impl Target for Xe {
         let facts = kernel.facts();
         let kernel = kernel.kernel();
         let entry = entry_name(&kernel.name, &kernel.instance);
-        let mut lowering = Lowering::new(kernel);
+        let mut lowering = Lowering::new(kernel, None);
+        lowering.e.need(Capability::SubgroupDispatch);
         lowering.declare();
         if let End::Yield(_) = lowering.region(&kernel.body)? {
             lowering.e.ret();
@@ -37,12 +40,14 @@ impl Target for Xe {
             options.push(EXACT_DIVISION);
         }
         // Scalar arithmetic rounds after every op, as on the host.
-        let (words, capabilities, extensions) = lowering.e.finish(&entry, true);
+        let modes: [(ExecutionMode, &[u32]); 2] =
+            [(ExecutionMode::SubgroupSize, &[LANES]), (ExecutionMode::ContractionOff, &[])];
+        let (words, capabilities, extensions) = lowering.e.finish(&entry, &modes);
         Ok(Module {
             target: self.name(),
             words,
             entry,
-            devices: facts.devices.clone(),
+            devices: facts.devices.iter().map(|d| d.name()).collect(),
             options,
             igc_options: vec![HOIST_PREFETCH],
             capabilities,
@@ -52,7 +57,7 @@ impl Target for Xe {
 }
 
 /// The kernel's name, then the instance with everything but letters and digits as single underscores.
-fn entry_name(name: &str, instance: &str) -> String {
+pub(crate) fn entry_name(name: &str, instance: &str) -> String {
     let mut out = String::from(name);
     for word in instance.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()) {
         out.push('_');

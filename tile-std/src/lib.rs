@@ -75,9 +75,9 @@ pub mod __private {
     pub use tile_lang::{ops, scalar, witness};
     pub use tile_macros::{tile_fn_collect, tile_kernel_collect};
     pub use tile_runtime::{
-        DType, Device, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, LaunchArg, LaunchError,
-        LaunchInput, LaunchOptions, LaunchOutput, ModuleInfo, ParamInfo, ParamKind, Report, ScalarType, View,
-        ViewMut, launch,
+        AbsentModule, DType, Device, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, LaunchArg,
+        LaunchError, LaunchInput, LaunchOptions, LaunchOutput, ModuleInfo, ParamInfo, ParamKind, Report,
+        ScalarType, View, ViewMut, launch,
     };
 }
 

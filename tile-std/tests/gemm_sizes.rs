@@ -1,5 +1,5 @@
 //! GEMM on ragged sizes, both forms of B, padded, offset and odd views, batches, with NaN around every tensor:
-//! host and simulator against f64.
+//! host, and both modules on the simulator, against f64.
 
 mod reference;
 
@@ -47,8 +47,8 @@ fn run<A: MmaInput, C: Element>(device: &Device, case: &Case) -> Result<(Vec<f64
     Ok((out, references))
 }
 
-/// Runs one case on host and simulator and compares them.
-fn both<A: MmaInput, C: Element>(case: &Case) {
+/// Runs one case on the host and other devices and compares them.
+fn all<A: MmaInput, C: Element>(case: &Case, others: &[(&str, Device, Same)]) {
     let told = |device: &str, e: String| {
         format!(
             "{device}: {:?} B{} batch {} forms {:?} {} -> {} seed {:#x}: {e}",
@@ -63,20 +63,30 @@ fn both<A: MmaInput, C: Element>(case: &Case) {
     };
     let (host, references) =
         run::<A, C>(&Device::host(), case).unwrap_or_else(|e| panic!("{}", told("host", e)));
-    let (sim, _) = run::<A, C>(&Device::sim(), case).unwrap_or_else(|e| panic!("{}", told("sim", e)));
     let plane = references.first().map_or(1, |r| r.value.len().max(1));
-    for (i, (h, s)) in host.iter().zip(&sim).enumerate() {
-        let bound = 2.0 * references[i / plane].bound::<C>(i % plane);
-        assert!(
-            (h - s).abs() <= bound,
-            "{}",
-            told("host and sim differ", format!("element {i}: {h} and {s}"))
-        );
+    for (name, device, same) in others {
+        let (other, _) = run::<A, C>(device, case).unwrap_or_else(|e| panic!("{}", told(name, e)));
+        for (i, (h, o)) in host.iter().zip(&other).enumerate() {
+            let agree = match same {
+                Same::Bound => (h - o).abs() <= 2.0 * references[i / plane].bound::<C>(i % plane),
+                Same::Bits => h.to_bits() == o.to_bits(),
+            };
+            assert!(agree, "{}", told(name, format!("element {i}: {o}, on the host {h}")));
+        }
     }
 }
 
-#[test]
-fn all_pairs_of_sizes_on_host_and_simulator() {
+/// How a device's products are the host's.
+#[derive(Clone, Copy)]
+enum Same {
+    /// Within twice the bound of each.
+    Bound,
+    /// To the bit: lane modules add in the host's order, one fused multiply-add after the other.
+    Bits,
+}
+
+/// Runs products of all pairs of sizes; gives how many ran.
+fn sweep(others: &[(&str, Device, Same)]) -> usize {
     let mut rng = Rng(0x7115_0001);
     let mut executed = 0;
     // K is chosen so that (M, N), (M, K) and (N, K) each take all 144 pairs.
@@ -89,18 +99,39 @@ fn all_pairs_of_sizes_on_host_and_simulator() {
                 let batch = if m * n * k < 64 * 64 * 64 && rng.below(3) == 0 { 3 } else { 1 };
                 let case = Case { sizes: (m, n, k), transpose_b, batch, forms, seed: rng.next() | 1 };
                 match rng.below(6) {
-                    0 => both::<bf16, bf16>(&case),
-                    1 => both::<bf16, f32>(&case),
-                    2 => both::<bf16, f16>(&case),
-                    3 => both::<f16, bf16>(&case),
-                    4 => both::<f16, f32>(&case),
-                    _ => both::<f16, f16>(&case),
+                    0 => all::<bf16, bf16>(&case, others),
+                    1 => all::<bf16, f32>(&case, others),
+                    2 => all::<bf16, f16>(&case, others),
+                    3 => all::<f16, bf16>(&case, others),
+                    4 => all::<f16, f32>(&case, others),
+                    _ => all::<f16, f16>(&case, others),
                 }
-                executed += 2;
+                executed += 1 + others.len();
             }
         }
     }
-    println!("{executed} products executed (host and simulator), seed 0x71150001");
+    executed
+}
+
+#[test]
+fn all_pairs_of_sizes_on_host_and_simulator() {
+    let xe = ("simulator", Device::sim(), Same::Bound);
+    let lane = ("simulator of lane modules", Device::sim_lane(), Same::Bits);
+    let executed = sweep(&[xe, lane]);
+    println!(
+        "{executed} products executed (host, and xe and lane modules on the simulator), seed 0x71150001"
+    );
+    assert!(executed >= 600);
+}
+
+/// Lane modules on Intel's OpenCL runtime for CPUs, which `scripts/get-opencl` fetches. Without it the test is skipped, by
+/// name; with `TILE_REQUIRE_OPENCL` set it fails.
+#[cfg(feature = "opencl")]
+#[test]
+fn all_pairs_of_sizes_on_a_cpu_through_opencl() {
+    let Some(cpu) = reference::opencl::cpu("all_pairs_of_sizes_on_a_cpu_through_opencl") else { return };
+    let executed = sweep(&[("opencl", cpu, Same::Bits)]);
+    println!("{executed} products executed (host, and lane modules on a CPU), seed 0x71150001");
     assert!(executed >= 400);
 }
 

@@ -74,6 +74,14 @@ fn fails(kind: Kind, detail: String) -> Verdict {
 /// A kernel ready to be judged on tensors and scalars, as often as one likes.
 pub struct Ready {
     kernel: Verified,
+    /// Its modules, that of `xe` first.
+    pub modules: Vec<Part>,
+}
+
+/// A module of a kernel.
+pub struct Part {
+    /// Its target.
+    pub target: &'static str,
     parsed: tile_sim::Module,
     /// The device module, for outside tools.
     pub module: ModuleInput,
@@ -90,18 +98,29 @@ pub struct Ready {
 pub fn compile(case: &Case) -> Result<Ready, Verdict> {
     let (attr, source) = (case.attr(), case.source());
     let compiled = catch_unwind(AssertUnwindSafe(|| tile_front::compile_source(&attr, &source)));
-    let mut compiled = match compiled {
+    let compiled = match compiled {
         Err(_) => return Err(fails(Kind::Panic, "the compiler panics".into())),
         Ok(Err(messages)) if messages.iter().all(|m| m.contains("[T021]")) => return Err(Verdict::Budget),
         Ok(Err(messages)) => return Err(fails(Kind::Rejected, messages.join("\n"))),
         Ok(Ok(compiled)) => compiled,
     };
-    let Some((kernel, module)) = compiled.pop().and_then(|mut c| Some((c.kernel, c.modules.pop()?))) else {
+    let Some(compiled) = compiled.into_iter().next_back().filter(|c| !c.modules.is_empty()) else {
         return Err(fails(Kind::Rejected, "the compiler gives no module".into()));
     };
+    if let Some(absent) = compiled.absent.first() {
+        let detail = format!("target `{}` has no lowering of `{}`", absent.target, absent.op);
+        return Err(fails(Kind::Rejected, detail));
+    }
+    let kernel = compiled.kernel;
+    let modules =
+        compiled.modules.into_iter().map(|module| part(&kernel, module)).collect::<Result<_, _>>()?;
+    Ok(Ready { kernel, modules })
+}
+
+fn part(kernel: &Verified, module: tile_front::Module) -> Result<Part, Verdict> {
     let parsed = match tile_sim::Module::parse(&module.words) {
         Ok(parsed) => parsed,
-        Err(error) => return Err(fails(Kind::Unreadable, error.to_string())),
+        Err(error) => return Err(fails(Kind::Unreadable, format!("{}: {error}", module.target))),
     };
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_string()).collect();
     let input = ModuleInput {
@@ -111,10 +130,10 @@ pub fn compile(case: &Case) -> Result<Ready, Verdict> {
         entry: module.entry,
         options: texts(&module.options),
         igc_options: texts(&module.igc_options),
-        devices: module.devices.iter().map(|device| device.name().to_string()).collect(),
+        devices: texts(&module.devices),
     };
-    Ok(Ready {
-        kernel,
+    Ok(Part {
+        target: module.target,
         parsed,
         module: input,
         capabilities: module.capabilities,
@@ -152,13 +171,35 @@ impl Ready {
         slots.swap_remove(0).ok_or_else(|| fails(Kind::Malformed, "the output is gone".into()))
     }
 
-    /// Judges a launch.
+    /// The module for Xe GPUs.
+    ///
+    /// # Panics
+    /// Never: a kernel without it is not ready.
+    pub fn xe(&self) -> &Part {
+        &self.modules[0]
+    }
+
+    /// Judges a launch of every module; the counts are of all.
     pub fn judge(&self, case: &Case, plant: Option<Plant>) -> Verdict {
         let tensors = tensors(case);
         let expected = match self.expected(case, &tensors, plant) {
             Ok(expected) => expected,
             Err(verdict) => return verdict,
         };
+        let mut sum = [0; 3];
+        for part in &self.modules {
+            match self.run(part, case, &tensors, &expected) {
+                Verdict::Agrees { exact, close, unknown } => {
+                    sum.iter_mut().zip([exact, close, unknown]).for_each(|(sum, n)| *sum += n);
+                }
+                other => return other,
+            }
+        }
+        let [exact, close, unknown] = sum;
+        Verdict::Agrees { exact, close, unknown }
+    }
+
+    fn run(&self, part: &Part, case: &Case, tensors: &[Tensor], expected: &Tensor) -> Verdict {
         let mut memory = Memory::new();
         let addresses: Vec<u64> = tensors.iter().map(|t| t.map(&mut memory)).collect();
         for address in &addresses[1..] {
@@ -175,13 +216,20 @@ impl Ready {
         let before = memory.bytes(addresses[0]).to_vec();
         let groups = [eval::groups(self.kernel(), &tensors[0]), 1, 1];
         let (rows, cols) = case.subgroups;
+        // In a lane module one work-item is a whole sub-group.
+        let lanes = if part.target == "lane" { 1 } else { 16 };
         let launch =
-            Launch { entry: &self.module.entry, groups, local: [16 * rows * cols, 1, 1], args: &args };
+            Launch { entry: &part.module.entry, groups, local: [lanes * rows * cols, 1, 1], args: &args };
         let options = Options { step_limit: STEP_LIMIT, ..Options::default() };
-        if let Err(error) = tile_sim::run_with(&self.parsed, &mut memory, &launch, &options) {
-            return fails(Kind::Simulator, error.to_string());
+        if let Err(error) = tile_sim::run_with(&part.parsed, &mut memory, &launch, &options) {
+            return fails(Kind::Simulator, format!("{} module: {error}", part.target));
         }
-        compare("the simulator", &expected, &before, memory.bytes(addresses[0]))
+        compare(
+            &format!("the {} module on the simulator", part.target),
+            expected,
+            &before,
+            memory.bytes(addresses[0]),
+        )
     }
 }
 

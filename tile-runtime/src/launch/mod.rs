@@ -209,6 +209,11 @@ pub enum Ran {
         /// The device whose module was taken.
         device: &'static str,
     },
+    /// A module for CPUs, on the simulator.
+    SimulatedLane {
+        /// The entry point.
+        entry: &'static str,
+    },
     /// A module for Xe GPUs, on a GPU through OpenCL.
     OpenClXe {
         /// The entry point.
@@ -229,6 +234,9 @@ impl fmt::Display for Ran {
             Ran::HostBody => f.write_str("host body, because the device is the host"),
             Ran::SimulatedXe { entry, device } => {
                 write!(f, "xe module `{entry}` on the simulator, because it is compiled for `{device}`")
+            }
+            Ran::SimulatedLane { entry } => {
+                write!(f, "lane module `{entry}` on the simulator, because it was asked for lane modules")
             }
             Ran::OpenClXe { entry, device } => {
                 write!(f, "xe module `{entry}`, because the GPU is a `{device}` with 2-D block I/O and DPAS")

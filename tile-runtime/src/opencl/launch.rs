@@ -20,7 +20,7 @@ use crate::launch::check::{Checked, CheckedTensor, Plan, Scalar};
 use crate::launch::copy::{copy_bytes, copy_layout, filled_copy, rows_of};
 use crate::launch::{Event, LaunchArg, LaunchOptions, Moved, Ran, Report, Staged};
 use crate::tensor::{Home, LINE_BYTES, TensorLayout};
-use crate::xe_surface::{Candidate, Direct, place};
+use crate::xe_surface::{Candidate, Direct, place, place_anywhere};
 
 /// One argument as the kernel takes it.
 enum Arg {
@@ -267,21 +267,20 @@ impl<'d> Launch<'d> {
         // Whoever has parts of buffers only at multiples of more than a line has bases there, too.
         let align = self.device.facts().part_align.max(LINE_BYTES);
         let part_at = offset - offset % align;
+        let layout = tensor.placed.layout;
+        let candidate = Candidate {
+            address: (offset - part_at) as u64,
+            element_bytes: tensor.placed.dtype.size_bytes(),
+            shape: tensor.shape,
+            pitch: layout.pitch() as u64,
+            depth_stride: layout.depth_stride() as u64,
+            batch_stride: layout.batch_stride() as u64,
+            readable_bytes: (memory.host().bytes() - offset) as u64,
+            base_align: align as u64,
+        };
         let placed = match self.device.target() {
-            Target::Lane => Ok(anywhere(tensor, offset - part_at)),
-            Target::Xe(_) => {
-                let layout = tensor.placed.layout;
-                place(&Candidate {
-                    address: (offset - part_at) as u64,
-                    element_bytes: tensor.placed.dtype.size_bytes(),
-                    shape: tensor.shape,
-                    pitch: layout.pitch() as u64,
-                    depth_stride: layout.depth_stride() as u64,
-                    batch_stride: layout.batch_stride() as u64,
-                    readable_bytes: (memory.host().bytes() - offset) as u64,
-                    base_align: align as u64,
-                })
-            }
+            Target::Lane => place_anywhere(&candidate),
+            Target::Xe(_) => place(&candidate),
         };
         match placed {
             Ok(direct) => {
@@ -360,20 +359,6 @@ impl<'d> Launch<'d> {
             holder: holder.to_string(),
             device: self.device.to_string(),
         }
-    }
-}
-
-/// The arguments for modules that take a tensor wherever it lies, `shift_bytes` after the base.
-fn anywhere(tensor: &CheckedTensor, shift_bytes: usize) -> Direct {
-    let element_bytes = tensor.placed.dtype.size_bytes() as usize;
-    let layout = tensor.placed.layout;
-    let stride = |stride: usize| if layout.is_empty() { 0 } else { (stride * element_bytes) as u64 };
-    Direct {
-        base: 0,
-        x0: (shift_bytes / element_bytes) as u32,
-        pitch: tensor.pitch,
-        depth_stride_bytes: stride(layout.depth_stride()),
-        batch_stride_bytes: stride(layout.batch_stride()),
     }
 }
 

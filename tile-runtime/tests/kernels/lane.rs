@@ -242,6 +242,7 @@ fn instance(
         grid: GridInfo { param: 0, tile: (8, 16) },
         group: GroupInfo::NONE,
         modules: Box::leak(modules.into_boxed_slice()),
+        absent: &[],
         live_tile_bytes: 0,
         host_tile_bytes: 0,
         run: |_, _| (),

@@ -121,7 +121,7 @@ impl Lowering<'_> {
         reads && self.kernel.unowned_stores
     }
 
-    fn lower_barrier(&mut self, kind: Barrier) {
+    pub(crate) fn lower_barrier(&mut self, kind: Barrier) {
         let memory = if self.shows_globals() { OF_GROUP | OF_GLOBALS } else { OF_GROUP };
         let (inst, order) = match kind {
             Barrier::Full => (Inst::ControlBarrier, ORDERED),
@@ -141,7 +141,7 @@ impl Lowering<'_> {
     // ---- addresses ----
 
     /// A position along one axis in units of `size` of `extent` elements, and whether it is inside.
-    fn inside(&mut self, value: ValueId, size: u32, extent: u32) -> Result<(Id, Id), LowerError> {
+    pub(crate) fn inside(&mut self, value: ValueId, size: u32, extent: u32) -> Result<(Id, Id), LowerError> {
         let limit = extent / size.max(1);
         let id = self.scalar(value)?;
         if self.facts.bound(value) < u64::from(limit) {

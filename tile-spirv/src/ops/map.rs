@@ -25,24 +25,31 @@ pub(crate) const CHUNK: Ty = Ty::Float8(32);
 pub(crate) struct Emitted<'e> {
     e: &'e mut Emit,
     ty: Ty,
-    /// True for scalars, which are computed once and outside the loops that do not change them.
+    /// True where an instruction is emitted once, outside the loops that do not change it.
     once: bool,
+    /// True where the device has instructions of its own for `exp2` and its kin, within the bounds of the table.
+    native: bool,
 }
 
 impl<'e> Emitted<'e> {
     /// On chunks of a tile.
     pub(crate) fn chunks(e: &'e mut Emit) -> Emitted<'e> {
-        Emitted { e, ty: CHUNK, once: false }
+        Emitted { e, ty: CHUNK, once: false, native: true }
     }
 
     /// On registers of a vector.
     pub(crate) fn registers(e: &'e mut Emit) -> Emitted<'e> {
-        Emitted { e, ty: LANE, once: false }
+        Emitted { e, ty: LANE, once: false, native: true }
     }
 
     /// On uniform scalars.
-    pub(crate) fn scalars(e: &'e mut Emit) -> Emitted<'e> {
-        Emitted { e, ty: LANE, once: true }
+    pub(crate) fn scalars(e: &'e mut Emit, native: bool) -> Emitted<'e> {
+        Emitted { e, ty: LANE, once: true, native }
+    }
+
+    /// On vectors of the target `lane`.
+    pub(crate) fn wide(e: &'e mut Emit, ty: Ty) -> Emitted<'e> {
+        Emitted { e, ty, once: true, native: false }
     }
 
     fn inst(&mut self, op: Inst, ty: Ty, operands: &[Id]) -> Id {
@@ -91,7 +98,10 @@ impl Math for Emitted<'_> {
     type Value = Id;
     fn constant(&mut self, value: f32) -> Id {
         let id = self.e.int(LANE, u64::from(value.to_bits()));
-        if self.ty == CHUNK { self.e.pure(Inst::CompositeConstruct, CHUNK, &[id; 8]) } else { id }
+        match self.ty.components() {
+            1 => id,
+            n => self.e.pure(Inst::CompositeConstruct, self.ty, &vec![id; n as usize]),
+        }
     }
     fn add(&mut self, a: Id, b: Id) -> Id {
         self.inst(Inst::FAdd, self.ty, &[a, b])
@@ -119,25 +129,30 @@ impl Math for Emitted<'_> {
         self.std(Std::fmax, &[a, b])
     }
     fn if_less(&mut self, a: Id, b: Id, x: Id, y: Id) -> Id {
-        let bools = if self.ty == CHUNK { Ty::Bool8 } else { Ty::Bool };
+        let bools = self.ty.bools();
         let less = self.inst(Inst::FOrdLessThan, bools, &[a, b]);
         self.inst(Inst::Select, self.ty, &[less, x, y])
     }
-    // One instruction each (xe_facts 4); the exact forms of OpenCL take up to 17.
+    // One instruction each (xe_facts 4); the exact forms of OpenCL take up to 17. On CPUs `native_exp2` may be off by 2.3e-4
+    // (measured on Intel's runtime), and the plain forms are within 3 ulp (OpenCL C, relative error of math functions).
     fn exp2(&mut self, a: Id) -> Id {
-        self.std(Std::native_exp2, &[a])
+        self.std(if self.native { Std::native_exp2 } else { Std::exp2 }, &[a])
     }
     fn log2(&mut self, a: Id) -> Id {
-        self.std(Std::native_log2, &[a])
+        self.std(if self.native { Std::native_log2 } else { Std::log2 }, &[a])
     }
     fn recip(&mut self, a: Id) -> Id {
-        self.std(Std::native_recip, &[a])
+        if self.native {
+            return self.std(Std::native_recip, &[a]);
+        }
+        let one = self.constant(1.0);
+        self.inst(Inst::FDiv, self.ty, &[one, a])
     }
     fn sqrt(&mut self, a: Id) -> Id {
-        self.std(Std::native_sqrt, &[a])
+        self.std(if self.native { Std::native_sqrt } else { Std::sqrt }, &[a])
     }
     fn rsqrt(&mut self, a: Id) -> Id {
-        self.std(Std::native_rsqrt, &[a])
+        self.std(if self.native { Std::native_rsqrt } else { Std::rsqrt }, &[a])
     }
 }
 
@@ -179,28 +194,7 @@ impl Lowering<'_> {
         if !dtype.is_integer() {
             return map::unary(&mut form.emitted(&mut self.e), what, x);
         }
-        let ty = form.ty(dtype);
-        match what {
-            // The least i32 has no absolute value; what wraps around is itself.
-            MapUnary::Abs => self.e.opencl(Std::s_abs as u32, ty, &[x]),
-            // The verifier admits `abs` and `neg` only.
-            MapUnary::Neg
-            | MapUnary::Relu
-            | MapUnary::Exp2
-            | MapUnary::Exp
-            | MapUnary::Log2
-            | MapUnary::Log
-            | MapUnary::Sqrt
-            | MapUnary::Rsqrt
-            | MapUnary::Recip
-            | MapUnary::Sigmoid
-            | MapUnary::Silu
-            | MapUnary::Tanh
-            | MapUnary::Gelu => {
-                let ty = self.e.ty(ty);
-                self.e.value(Inst::SNegate, ty, vec![Operand::IdRef(x)])
-            }
-        }
+        integer_unary(&mut self.e, form.ty(dtype), what, x)
     }
 
     /// Computes a binary op on elements of a type, in the type they compute in.
@@ -208,17 +202,7 @@ impl Lowering<'_> {
         if !dtype.is_integer() {
             return map::binary(&mut form.emitted(&mut self.e), what, x, y);
         }
-        let ty = form.ty(dtype);
-        let inst = match what {
-            MapBinary::Add => Inst::IAdd,
-            MapBinary::Sub => Inst::ISub,
-            MapBinary::Min => return self.e.opencl(Std::s_min as u32, ty, &[x, y]),
-            MapBinary::Max => return self.e.opencl(Std::s_max as u32, ty, &[x, y]),
-            // The verifier refuses the division of integers.
-            MapBinary::Mul | MapBinary::Div => Inst::IMul,
-        };
-        let ty = self.e.ty(ty);
-        self.e.value(inst, ty, [x, y].map(Operand::IdRef).to_vec())
+        integer_binary(&mut self.e, form.ty(dtype), what, x, y)
     }
 
     /// Eight copies of a value that every lane has.
@@ -330,7 +314,7 @@ impl Lowering<'_> {
                 let (right, what) = match self.kernel.ty(rhs) {
                     Type::Scalar(_) => {
                         let number = self.scalar(rhs)?;
-                        let (number, what) = divisor(Emitted::scalars(&mut self.e), number, what);
+                        let (number, what) = divisor(Emitted::scalars(&mut self.e, true), number, what);
                         (vec![number; left.len()], what)
                     }
                     Type::Vector(_) => (self.vector(rhs)?, what),
@@ -367,7 +351,7 @@ impl Lowering<'_> {
             }
             Type::Scalar(_) => {
                 let number = self.scalar(rhs)?;
-                let (number, what) = divisor(Emitted::scalars(&mut self.e), number, what);
+                let (number, what) = divisor(Emitted::scalars(&mut self.e, true), number, what);
                 Ok((Right::All(self.splat(Layout::wide_chunk(tile.dtype), number)), what))
             }
             Type::Vector(v) => {
@@ -450,8 +434,7 @@ impl Lowering<'_> {
             }
             (false, true) => {
                 let rounded = self.e.opencl(Std::rint as u32, shape, &[value]);
-                let (ty, bools) =
-                    (self.e.ty(ints), self.e.ty(if shape == CHUNK { Ty::Bool8 } else { Ty::Bool }));
+                let (ty, bools) = (self.e.ty(ints), self.e.ty(shape.bools()));
                 let id = self.e.value(Inst::ConvertFToS, ty, vec![Operand::IdRef(rounded)]);
                 self.e.decorate_once(id, Decoration::SaturatedConversion);
                 // NaN gives 0, which the decoration alone leaves open.
@@ -489,6 +472,45 @@ impl Lowering<'_> {
         let bits = self.narrowed(to, shape, value);
         self.widened(to, shape, bits)
     }
+}
+
+/// Computes a unary op on integers.
+pub(crate) fn integer_unary(e: &mut Emit, ty: Ty, what: MapUnary, x: Id) -> Id {
+    match what {
+        // The least i32 has no absolute value; what wraps around is itself.
+        MapUnary::Abs => e.opencl(Std::s_abs as u32, ty, &[x]),
+        // The verifier admits `abs` and `neg` only.
+        MapUnary::Neg
+        | MapUnary::Relu
+        | MapUnary::Exp2
+        | MapUnary::Exp
+        | MapUnary::Log2
+        | MapUnary::Log
+        | MapUnary::Sqrt
+        | MapUnary::Rsqrt
+        | MapUnary::Recip
+        | MapUnary::Sigmoid
+        | MapUnary::Silu
+        | MapUnary::Tanh
+        | MapUnary::Gelu => {
+            let ty = e.ty(ty);
+            e.value(Inst::SNegate, ty, vec![Operand::IdRef(x)])
+        }
+    }
+}
+
+/// Computes a binary op on integers.
+pub(crate) fn integer_binary(e: &mut Emit, ty: Ty, what: MapBinary, x: Id, y: Id) -> Id {
+    let inst = match what {
+        MapBinary::Add => Inst::IAdd,
+        MapBinary::Sub => Inst::ISub,
+        MapBinary::Min => return e.opencl(Std::s_min as u32, ty, &[x, y]),
+        MapBinary::Max => return e.opencl(Std::s_max as u32, ty, &[x, y]),
+        // The verifier refuses the division of integers.
+        MapBinary::Mul | MapBinary::Div => Inst::IMul,
+    };
+    let ty = e.ty(ty);
+    e.value(inst, ty, [x, y].map(Operand::IdRef).to_vec())
 }
 
 /// For a division, the reciprocal of the divisor and the product that is left; otherwise nothing changes.

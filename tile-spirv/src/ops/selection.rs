@@ -21,7 +21,7 @@ use crate::ops::map::{CHUNK, Emitted, LANE};
 const SCALAR: LowerError = LowerError::Malformed("a selection makes a tile or vector");
 
 /// The instruction of a comparison. With NaN all are false but `ne`, as in Rust.
-const fn comparison(op: Compare, integers: bool) -> Inst {
+pub(crate) const fn comparison(op: Compare, integers: bool) -> Inst {
     match op {
         Compare::Lt if integers => Inst::SLessThan,
         Compare::Le if integers => Inst::SLessThanEqual,

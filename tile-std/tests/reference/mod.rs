@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod attention;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 
 use tile_std::prelude::*;
 
