@@ -55,6 +55,8 @@ const OPENCL_FAULTS: &[&str] = &[
 ];
 const OPENCL_DEVICE: &[&str] =
     &["test", "--package=tile-runtime", "--features=opencl", "--test=opencl_device"];
+const OPENCL_PRODUCTS: &[&str] =
+    &["test", "--package=tile-std", "--features=opencl", "--test=gemm_sizes", "opencl"];
 
 const STEPS: &[Step] = &[
     Step { name: "tools", slow: true, needs: None, work: Work::Program("scripts/get-tools", &[], &[]) },
@@ -113,6 +115,12 @@ const STEPS: &[Step] = &[
         slow: true,
         needs: None,
         work: Work::Program(CARGO, OPENCL_DEVICE, &[("TILE_REQUIRE_OPENCL", "1")]),
+    },
+    Step {
+        name: "tests, products on a CPU through OpenCL",
+        slow: true,
+        needs: None,
+        work: Work::Program(CARGO, OPENCL_PRODUCTS, &[("TILE_REQUIRE_OPENCL", "1")]),
     },
     // After the tests, which are what rewrites golden files.
     Step {

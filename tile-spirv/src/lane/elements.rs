@@ -38,7 +38,7 @@ impl Lowering<'_> {
     }
 
     /// `n` elements as they compute, from their bits in memory.
-    pub(crate) fn from_memory(&mut self, dtype: DType, n: u32, bits: Id) -> Id {
+    pub(crate) fn widened_from(&mut self, dtype: DType, n: u32, bits: Id) -> Id {
         let (words, reals) = (ints(32, n), floats(32, n));
         match dtype {
             DType::F32 => self.e.pure(Inst::Bitcast, reals, &[bits]),
@@ -63,7 +63,7 @@ impl Lowering<'_> {
     }
 
     /// The bits in memory of `n` elements, which the type holds exactly.
-    pub(crate) fn to_memory(&mut self, dtype: DType, n: u32, value: Id) -> Id {
+    pub(crate) fn narrowed_to(&mut self, dtype: DType, n: u32, value: Id) -> Id {
         let words = ints(32, n);
         match dtype {
             DType::F32 | DType::Tf32 => self.e.pure(Inst::Bitcast, words, &[value]),

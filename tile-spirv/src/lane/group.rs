@@ -128,7 +128,7 @@ impl Lowering<'_> {
     fn read_shared(&mut self, shared: Shared, slab: Slab, first: Id) -> Result<(), LowerError> {
         self.each_shared(shared, slab, first, |s, slab, from, (row, col), n| {
             let bits = s.load_from(from, in_memory(slab.dtype, n), slab.dtype.size_bytes());
-            let value = s.from_memory(slab.dtype, n, bits);
+            let value = s.widened_from(slab.dtype, n, bits);
             s.put_run(slab, (row, col), n, value);
         })
     }
@@ -190,7 +190,7 @@ impl Lowering<'_> {
     fn write_shared(&mut self, shared: Shared, slab: Slab, first: Id) -> Result<(), LowerError> {
         self.each_shared(shared, slab, first, |s, slab, to, (row, col), n| {
             let value = s.get_run(slab, (row, col), n);
-            let bits = s.to_memory(slab.dtype, n, value);
+            let bits = s.narrowed_to(slab.dtype, n, value);
             s.store_to(to, bits, slab.dtype.size_bytes());
         })
     }

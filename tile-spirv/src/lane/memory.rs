@@ -115,11 +115,11 @@ impl Lowering<'_> {
         let ty = in_memory(dtype, n);
         let from = self.pointer_in(w, at, ty);
         let bits = self.load_from(from, ty, dtype.size_bytes());
-        self.from_memory(dtype, n, bits)
+        self.widened_from(dtype, n, bits)
     }
 
     fn write_run(&mut self, w: &Window, at: (Id, Id), dtype: DType, n: u32, value: Id) {
-        let bits = self.to_memory(dtype, n, value);
+        let bits = self.narrowed_to(dtype, n, value);
         let to = self.pointer_in(w, at, in_memory(dtype, n));
         self.store_to(to, bits, dtype.size_bytes());
     }
