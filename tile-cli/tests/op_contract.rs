@@ -184,6 +184,27 @@ fn the_values_of_the_suite_hold_every_edge() {
     assert!(found == want && normal > 10_000, "{found:?}, {normal} others");
 }
 
+/// The ops a target lacks are these, and no instance is without a module for another reason.
+#[test]
+fn every_op_but_those_listed_has_a_lowering_for_every_target() {
+    const LACKING: &[(&str, &str)] = &[("lane", "col_topk"), ("lane", "row_topk")];
+    let mut found = BTreeSet::new();
+    let (mut both, mut one) = (0, 0);
+    for (_, compiled) in compiled() {
+        let Ok(ready) = compiled else { continue };
+        found.extend(ready.absent.iter().map(|a| (a.target, a.op)));
+        let targets: Vec<&str> = ready.modules.iter().map(|m| m.target).collect();
+        match (&targets[..], ready.absent.len()) {
+            (["xe", "lane"], 0) => both += 1,
+            (["xe"], 1) => one += 1,
+            (targets, absent) => panic!("{targets:?} and {absent} absent"),
+        }
+    }
+    println!("{both} kernels have both modules, {one} lack the one for CPUs");
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), LACKING);
+    assert!(both > 1000, "{both}");
+}
+
 /// What the grammar of SPIR-V asks for and what a module declares.
 #[test]
 fn modules_declare_what_they_use_and_nothing_else() {

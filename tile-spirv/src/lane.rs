@@ -112,6 +112,7 @@ impl<'a> Lowering<'a> {
             OpKind::SubTile { tile, at } => self.lane_sub_tile(op, *tile, *at),
             OpKind::SetSubTile { tile, part, at } => self.lane_set_sub_tile(op, *tile, *part, *at),
             OpKind::Group(what) => self.lane_group(op, what),
+            OpKind::TopK(what) => Err(LowerError::NoLowering { target: Lane.name(), op: what.name() }),
             // Scalars are emitted when something needs them; control flow is lowered for all targets alike.
             OpKind::OwnTile { .. }
             | OpKind::Const(_)

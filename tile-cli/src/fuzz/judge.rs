@@ -76,6 +76,8 @@ pub struct Ready {
     kernel: Verified,
     /// Its modules, that of `xe` first.
     pub modules: Vec<Part>,
+    /// The targets that lack an op of it.
+    pub absent: Vec<tile_front::Absent>,
 }
 
 /// A module of a kernel.
@@ -107,14 +109,10 @@ pub fn compile(case: &Case) -> Result<Ready, Verdict> {
     let Some(compiled) = compiled.into_iter().next_back().filter(|c| !c.modules.is_empty()) else {
         return Err(fails(Kind::Rejected, "the compiler gives no module".into()));
     };
-    if let Some(absent) = compiled.absent.first() {
-        let detail = format!("target `{}` has no lowering of `{}`", absent.target, absent.op);
-        return Err(fails(Kind::Rejected, detail));
-    }
-    let kernel = compiled.kernel;
+    let (kernel, absent) = (compiled.kernel, compiled.absent);
     let modules =
         compiled.modules.into_iter().map(|module| part(&kernel, module)).collect::<Result<_, _>>()?;
-    Ok(Ready { kernel, modules })
+    Ok(Ready { kernel, modules, absent })
 }
 
 fn part(kernel: &Verified, module: tile_front::Module) -> Result<Part, Verdict> {
