@@ -54,7 +54,35 @@ impl Lowering<'_> {
             }
             Selection::Select { mask, yes, no } => self.lane_select(result, *mask, *yes, *no),
             Selection::Iota { along, start } => self.lane_iota(result, *along, *start),
+            Selection::Any { mask } => self.lane_any(result, *mask),
         }
+    }
+
+    /// `any`. A vector of 8 rows has components beyond its elements.
+    fn lane_any(&mut self, result: ValueId, mask: ValueId) -> Result<(), LowerError> {
+        let from = self.slab(mask)?;
+        let (zero, end) = (self.e.u32(0), self.e.u32(from.count()));
+        let zeros = self.e.null(WORDS);
+        let rest = from.cols % LANES;
+        let parts: Vec<Id> =
+            (0..LANES).map(|i| self.e.u32(if rest == 0 || i < rest { u32::MAX } else { 0 })).collect();
+        let last = self.e.pure(Inst::CompositeConstruct, WORDS, &parts);
+        let sum = self.carried_through((zero, end), &[(WORDS, zeros)], |s, i, so_far| {
+            let mut words = s.get_vector(from, i);
+            if rest > 0 {
+                // Tiles have whole vectors, so this is the last of a vector's.
+                let next = s.e.add_u32(i, 1);
+                let is_last = s.e.compare(Inst::IEqual, next, end);
+                let is_last = s.spread_over(BOOLS, is_last);
+                let kept = s.e.pure(Inst::BitwiseAnd, WORDS, &[words, last]);
+                words = s.e.pure(Inst::Select, WORDS, &[is_last, kept, words]);
+            }
+            Ok(vec![s.e.pure(Inst::BitwiseOr, WORDS, &[so_far[0], words])])
+        })?;
+        let bools = self.e.pure(Inst::INotEqual, BOOLS, &[sum[0], zeros]);
+        let any = self.e.pure(Inst::Any, Ty::Bool, &[bools]);
+        self.bind(&[result], &[any]);
+        Ok(())
     }
 
     /// A mask from truth values.
