@@ -34,6 +34,9 @@ pub(crate) enum Access {
     Owned,
 }
 
+/// How the places of an output are dealt out: in which order, by tiles of which size, and what of each.
+type Dealt = (Order, (usize, usize), Share);
+
 /// A tensor in global memory: batch x depth x rows x cols elements of `T`, rows `pitch` elements apart.
 ///
 /// A kernel gets `&gl<T>` or `&mut gl<T>` for the time of a launch. The type is unsized (that is what the
@@ -46,7 +49,7 @@ pub struct gl<T, S: ?Sized = [()]> {
     strides: (u64, u64),
     access: Access,
     cx: Cx,
-    claim: Cell<Option<(Order, (usize, usize), Share)>>,
+    claim: Cell<Option<Dealt>>,
     /// Who looks for races, and which argument of the launch this is.
     watch: Option<(Rc<Watch>, usize)>,
     /// True once something was added atomically: then nothing else is admitted.

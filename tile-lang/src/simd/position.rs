@@ -50,11 +50,12 @@ pub(crate) fn position<T: Arithmetic>(how: Extreme, values: &[f32]) -> i32 {
     let (groups, rest) = values.as_chunks::<LANES>();
     let (mut best, mut at) = ([i32::MIN; LANES], [i32::MAX; LANES]);
     for (first, group) in (0i32..).step_by(LANES).zip(groups) {
-        for l in 0..LANES {
-            let key = key::<T>(how, group[l]);
-            let wins = key > best[l] || at[l] == i32::MAX;
-            best[l] = if wins { key } else { best[l] };
-            at[l] = if wins { first + l as i32 } else { at[l] };
+        let lanes = best.iter_mut().zip(&mut at).zip(group);
+        for (index, ((best, at), value)) in (first..).zip(lanes) {
+            let key = key::<T>(how, *value);
+            let wins = key > *best || *at == i32::MAX;
+            *best = if wins { key } else { *best };
+            *at = if wins { index } else { *at };
         }
     }
     let tail = groups.len() * LANES;
