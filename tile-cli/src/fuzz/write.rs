@@ -5,6 +5,7 @@
 
 mod best;
 mod expr;
+mod group;
 
 use tile_ir::ir::Reduction;
 use tile_ir::legal;
@@ -118,6 +119,13 @@ pub fn case(seed: u64) -> Case {
         mutable: false,
     });
     let (flag, is_unsafe) = (dice.one_in(2), dice.one_in(5));
+    // Numbers of their own, so that the other statements of a seed stay what they were.
+    let mut extra = Dice::new(!seed);
+    let cooperates = extra.one_in(4);
+    let subgroups = match subgroups {
+        (1, 1) if cooperates => extra.pick(&[(2, 1), (1, 2), (2, 2), (4, 1)]),
+        other => other,
+    };
     let mut writer = Writer {
         vars: vars.collect(),
         dice,
@@ -129,6 +137,8 @@ pub fn case(seed: u64) -> Case {
         place: Place::Kernel,
         stored_at: None,
         functions: vec![],
+        extra,
+        cooperates,
     };
     if is_unsafe {
         // The same shift for all sub-groups, so that no two of them store to one element.
@@ -174,6 +184,10 @@ struct Writer {
     /// Row and column where an `unsafe` kernel stores; `None` in others, which store to the owned tile.
     stored_at: Option<&'static str>,
     functions: Vec<Function>,
+    /// Numbers for the statements of `group`.
+    extra: Dice,
+    /// Whether the sub-groups of a work-group share memory, and so none of them ends early.
+    cooperates: bool,
 }
 
 impl Writer {
@@ -245,7 +259,8 @@ impl Writer {
     }
 
     fn body(&mut self) -> Vec<Stmt> {
-        if self.dice.one_in(2) {
+        self.declare_shared();
+        if self.dice.one_in(2) && !self.cooperates {
             self.out.push(Stmt::Block {
                 head: "if own.outside()".into(),
                 body: vec![Stmt::line("return;")],
@@ -255,6 +270,7 @@ impl Writer {
         let count = 3 + self.dice.below(9);
         for _ in 0..count {
             self.statement(2, false);
+            self.extra_statement();
         }
         // The result, from as many of the variables as happens: what nothing reads cannot be found wrong.
         let (text, simpler) = self.expression(Ty::Tile(D::C, "M", "N", Role::Row), 3);
@@ -268,9 +284,10 @@ impl Writer {
         }
         // A tile can be turned where its sides are multiples of 16.
         let turned = self.stored_at.is_none() && self.size("M").is_multiple_of(16) && self.dice.one_in(3);
-        let store = match turned {
-            true => format!("store_transpose(c, &{name}.transpose(), own);"),
-            false => self.store(&name),
+        let store = match (turned, self.store_together(&name)) {
+            (_, Some(together)) => together,
+            (true, None) => format!("store_transpose(c, &{name}.transpose(), own);"),
+            (false, None) => self.store(&name),
         };
         self.out.push(Stmt::line(store));
         std::mem::take(&mut self.out)
@@ -518,9 +535,10 @@ impl Writer {
         for _ in 0..count {
             self.statement(depth, in_loop);
         }
-        let may = ends != Ends::Goes && (in_loop || self.place == Place::Kernel);
+        let returns = self.place == Place::Kernel && !self.cooperates;
+        let may = ends != Ends::Goes && (in_loop || returns);
         if may && self.dice.one_in(4) {
-            let first = usize::from(self.place == Place::Function);
+            let first = usize::from(!returns);
             let how = match first + self.dice.below(if in_loop { 7 - first } else { 1 }) {
                 0 => "return;",
                 1..=3 => "break;",
