@@ -8,7 +8,7 @@
 //! The tables hold a row per position and a column per pair.
 //!
 //! *Schedule.* As for halves ([`crate::kernels::rope`]), but the other element of a pair is in the next lane, and so is its copy
-//! of the angle. Products with small matrices move them ([`PLACES`]): exactly, since a f32 is a sum of three bf16 of which
+//! of the angle. Products with small matrices move them (`PLACES`): exactly, since a f32 is a sum of three bf16 of which
 //! each is moved by one product with 1 or -1, and since infinities and NaN, which a product would spread, are moved as
 //! small numbers that stand for them.
 
@@ -17,7 +17,7 @@ use crate::functions::{exact_product, moved};
 use crate::ops::dispatch::{Place, Rule};
 use crate::prelude::*;
 
-/// One sub-group's part of a rotary embedding of neighbours. `places` is [`PLACES`].
+/// One sub-group's part of a rotary embedding of neighbours. `places` is `PLACES`.
 #[tile_kernel(fns(exact_product, moved), derive(HALF = N / 2), instances(
     <bf16, false, 8, 32; subgroups = (8, 2)>,
     <bf16, true, 8, 32; subgroups = (8, 2)>,

@@ -59,7 +59,7 @@ pub fn softmax_sums<T: Element, const N: usize, const G: usize, const SLOTS: usi
     store(sums, &column.add_row(&sum), at);
 }
 
-/// One sub-group's part of a softmax, or with `LOG` of its logarithm, from what [`softmax_sums`] found.
+/// One sub-group's part of a softmax, or with `LOG` of its logarithm, from what [`softmax_sums()`] found.
 #[tile_kernel(instances(
     <bf16, false, 128; subgroups = (1, 8)>,
     <bf16, true, 128; subgroups = (1, 8)>,

@@ -150,7 +150,7 @@ impl Rule {
 /// The instance for rows of `cols` elements, by a kernel's policy.
 ///
 /// # Panics
-/// When the policy has no row, or names an instance that is not compiled; [`tests::policy_instances_exist`] looks.
+/// When the policy has no row, or names an instance that is not compiled; `tests::policy_instances_exist` looks.
 pub(crate) fn choose(
     kernel: &'static KernelInfo,
     policy: &[Rule],

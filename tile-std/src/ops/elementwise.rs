@@ -139,7 +139,7 @@ pub fn cast<'a, T: AnyElement, U: AnyElement>(
     Ok(y)
 }
 
-/// [`cast`] into `y`, with every choice open.
+/// [`cast()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// [`RowError`]: an output of another shape, equal types, an instance of other types, or a failed launch.
@@ -159,13 +159,13 @@ pub fn cast_into<'a, T: AnyElement, U: AnyElement>(
     Ok(cast_kernel::launch_with(device, instance, &options.launch, y, x)?)
 }
 
-/// The instance that [`cast`] takes for a shape on a device, and why; `None` for equal types.
+/// The instance that [`cast()`] takes for a shape on a device, and why; `None` for equal types.
 pub fn explain_cast<T: AnyElement, U: AnyElement>(device: &Device, shape: Shape) -> Option<Choice> {
     let front = [Generic::Type(T::DTYPE), Generic::Type(U::DTYPE)];
     (T::DTYPE != U::DTYPE).then(|| choose(&cast_kernel::KERNEL, cast::POLICY, device, shape[3], &front))
 }
 
-/// Types whose tensors [`transpose`] takes: those a message can transpose on the way.
+/// Types whose tensors [`transpose()`] takes: those a message can transpose on the way.
 pub trait Transposable: AnyElement {}
 impl Transposable for bf16 {}
 impl Transposable for f16 {}
@@ -195,7 +195,7 @@ pub fn transpose<'a, T: Transposable>(
     Ok(y)
 }
 
-/// [`transpose`] into `y`, with every choice open.
+/// [`transpose()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// [`RowError`]: an output that is not `[batch, depth, cols, rows]`, an instance of another type, or a failed launch.
@@ -216,7 +216,7 @@ pub fn transpose_into<'a, T: Transposable>(
     Ok(transpose_kernel::launch_with(device, instance, &options.launch, y, x)?)
 }
 
-/// The instance that [`transpose`] takes for a shape of `x` on a device, and why.
+/// The instance that [`transpose()`] takes for a shape of `x` on a device, and why.
 pub fn explain_transpose<T: Transposable>(device: &Device, shape: Shape) -> Choice {
     choose(&transpose_kernel::KERNEL, transpose::POLICY, device, shape[3], &[Generic::Type(T::DTYPE)])
 }

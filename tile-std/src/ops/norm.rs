@@ -62,7 +62,7 @@ pub fn rms_norm<'a, T: Element>(
     Ok(y)
 }
 
-/// [`rms_norm`] into `y`, with every choice open.
+/// [`rms_norm()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// [`RowError`]: tensors that do not fit, an instance of other types, or a failed launch.
@@ -76,7 +76,7 @@ pub fn rms_norm_into<'a, T: Element>(
     run_rms("rms_norm", device, y.into(), x.into(), None, norm, options)
 }
 
-/// The [`rms_norm`] of `x + residual`, with the sum.
+/// The [`rms_norm()`] of `x + residual`, with the sum.
 ///
 /// ```
 /// use tile_std::ops::{RmsNorm, add_rms_norm};
@@ -148,7 +148,7 @@ pub fn layer_norm<'a, T: Element>(
     Ok(y)
 }
 
-/// [`layer_norm`] into `y`, with every choice open.
+/// [`layer_norm()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// As for [`rms_norm_into`].
@@ -162,7 +162,7 @@ pub fn layer_norm_into<'a, T: Element>(
     run_layer("layer_norm", device, y.into(), x.into(), None, norm, options)
 }
 
-/// The [`layer_norm`] of `x + residual`, with the sum.
+/// The [`layer_norm()`] of `x + residual`, with the sum.
 ///
 /// ```
 /// use tile_std::ops::{LayerNorm, add_layer_norm};
@@ -206,12 +206,12 @@ pub fn add_layer_norm_into<'a, T: Element>(
     run_layer("add_layer_norm", device, y, x.into(), Some((sum, residual.into())), norm, options)
 }
 
-/// The instance that [`rms_norm`], or [`add_rms_norm`] if `add`, takes for a shape on a device, and why.
+/// The instance that [`rms_norm()`], or [`add_rms_norm`] if `add`, takes for a shape on a device, and why.
 pub fn explain_rms_norm<T: Element>(device: &Device, shape: Shape, add: bool) -> Choice {
     choose(&rms_kernel::KERNEL, rms_norm::POLICY, device, shape[3], &front::<T>(add))
 }
 
-/// The instance that [`layer_norm`], or [`add_layer_norm`] if `add`, takes for a shape on a device, and why.
+/// The instance that [`layer_norm()`], or [`add_layer_norm`] if `add`, takes for a shape on a device, and why.
 pub fn explain_layer_norm<T: Element>(device: &Device, shape: Shape, add: bool) -> Choice {
     choose(&layer_kernel::KERNEL, layer_norm::POLICY, device, shape[3], &front::<T>(add))
 }

@@ -25,7 +25,7 @@ pub fn row_sum<'a, T: Element>(device: &Device, x: impl Into<View<'a, T>>) -> Re
     Ok(y)
 }
 
-/// [`row_sum`] into `y`, with every choice open.
+/// [`row_sum()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// [`RowError`]: an output that is not `[batch, depth, rows, 1]`, an instance of other types, or a failed launch.
@@ -49,7 +49,7 @@ pub fn row_sum_into<'a, T: Element>(
 /// ```
 ///
 /// # Errors
-/// As for [`row_sum`].
+/// As for [`row_sum()`].
 pub fn row_mean<'a, T: Element>(device: &Device, x: impl Into<View<'a, T>>) -> Result<Tensor<f32>, RowError> {
     let x = x.into();
     let mut y = Tensor::with_shape(one_column(x.shape()))?;
@@ -70,7 +70,7 @@ pub fn row_mean_into<'a, T: Element>(
     run_sum("row_mean", true, device, y.into(), x.into(), options)
 }
 
-/// The instance that [`row_sum`] takes for a shape of `x` on a device, and why.
+/// The instance that [`row_sum()`] takes for a shape of `x` on a device, and why.
 pub fn explain_row_sum<T: Element>(device: &Device, shape: Shape) -> Choice {
     choose(&sum_kernel::KERNEL, row_sum::POLICY, device, shape[3], &front::<T>(false))
 }
@@ -119,7 +119,7 @@ pub fn argmax<'a, T: Element>(device: &Device, x: impl Into<View<'a, T>>) -> Res
     Ok(y)
 }
 
-/// [`argmax`] into `y`, with every choice open.
+/// [`argmax()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// [`RowError`]: rows without elements, an output that is not `[batch, depth, rows, 1]`, an instance of another type, or a
@@ -142,7 +142,7 @@ pub fn argmax_into<'a, T: Element>(
     Ok(argmax_kernel::launch_with(device, instance, &options.launch, y, x)?)
 }
 
-/// The instance that [`argmax`] takes for a shape of `x` on a device, and why.
+/// The instance that [`argmax()`] takes for a shape of `x` on a device, and why.
 pub fn explain_argmax<T: Element>(device: &Device, shape: Shape) -> Choice {
     choose(&argmax_kernel::KERNEL, argmax::POLICY, device, shape[3], &[Generic::Type(T::DTYPE)])
 }

@@ -59,7 +59,7 @@ pub fn rope<'a, T: Element>(
     Ok(y)
 }
 
-/// [`rope`] into `y`, with every choice open.
+/// [`rope()`] into `y`, with every choice open.
 ///
 /// # Errors
 /// [`RowError`]: tensors that do not fit, an instance of other types, or a failed launch.
@@ -80,7 +80,7 @@ pub fn rope_into<'a, T: Element>(
 }
 
 /// Turns queries `[batch, heads, positions, D]` and keys, which may have another number of heads, in one launch; see
-/// [`rope`].
+/// [`rope()`].
 ///
 /// ```
 /// use tile_std::ops::{Rope, RopeLayout, rope, rope_qk};
@@ -99,7 +99,7 @@ pub fn rope_into<'a, T: Element>(
 /// ```
 ///
 /// # Errors
-/// As for [`rope`], and for queries and keys that differ in more than their heads.
+/// As for [`rope()`], and for queries and keys that differ in more than their heads.
 pub fn rope_qk<'a, T: Element>(
     device: &Device,
     q: impl Into<View<'a, T>>,
@@ -187,7 +187,7 @@ pub fn rope_kv_write<T: Element>(
     run(op, device, true, (keys, k), (values, v), turn, options)
 }
 
-/// The instance that [`rope`] takes for a shape of `x` on a device, and why. ([`rope_qk`] takes the one beside it that turns two
+/// The instance that [`rope()`] takes for a shape of `x` on a device, and why. ([`rope_qk`] takes the one beside it that turns two
 /// tensors.)
 pub fn explain_rope<T: Element>(device: &Device, shape: Shape, layout: RopeLayout) -> Choice {
     let (kernel, policy) = kernel_of(layout, shape[3]);

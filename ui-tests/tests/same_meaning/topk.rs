@@ -57,7 +57,7 @@ fn columns<T: Element, const N: usize, const P: usize, const K: usize>(
 /// Few values, so that many are equal.
 fn element<T: Element>(r: usize, c: usize) -> f32 {
     match (r * 31 + c * 17 + r * c) % 23 {
-        0 if r % 3 == 0 => f32::NAN,
+        0 if r.is_multiple_of(3) => f32::NAN,
         1 => f32::INFINITY,
         2 | 3 => f32::NEG_INFINITY,
         4 => -0.0,
