@@ -16,7 +16,7 @@ use crate::closure::Closure;
 use tile_ir::ir::{Barrier, LoadForm, Peers, Place, Reduction};
 use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Unary};
-use tile_ir::types::{Along, DType, Role, ScalarType};
+use tile_ir::types::{Along, DType, Encoding, Role, ScalarType};
 
 /// A kernel function as declared.
 #[derive(Clone, Debug)]
@@ -174,9 +174,9 @@ pub struct VectorRef {
     /// Number of elements.
     pub len: SizeRef,
     /// Encoding.
-    pub along: Along,
+    pub encoding: Encoding,
     /// Where the encoding was written; the type where it was left out.
-    pub along_span: Span,
+    pub encoding_span: Span,
     /// Where the type was written.
     pub span: Span,
 }

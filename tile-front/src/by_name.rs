@@ -11,7 +11,7 @@ use crate::infer::Infer;
 use crate::value::{SymTile, SymVector, Val};
 use tile_ir::error::Code;
 use tile_ir::ir::{LoadForm, ParamId};
-use tile_ir::types::{Along, Role};
+use tile_ir::types::{Along, Encoding, Role};
 
 impl core::fmt::Display for DTypeRef {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -81,9 +81,10 @@ impl Infer<'_> {
         let (of_x, x, y) = match (lhs, rhs) {
             (Val::Tile(_, t), Val::Tile(_, u)) => return self.check_written(u, t, span),
             (Val::Vector(_, v), Val::Vector(_, w)) => ("the other vector's length", &v.len, &w.len),
-            (Val::Tile(_, t), Val::Vector(_, v)) => match v.along {
-                Along::Rows => ("the tile's rows", &t.rows, &v.len),
-                Along::Cols => ("the tile's columns", &t.cols, &v.len),
+            (Val::Tile(_, t), Val::Vector(_, v)) => match v.encoding {
+                Encoding::Line(Along::Rows) => ("the tile's rows", &t.rows, &v.len),
+                Encoding::Line(Along::Cols) => ("the tile's columns", &t.cols, &v.len),
+                Encoding::Wide => return Some(()),
             },
             (_, _) => return Some(()),
         };
@@ -236,9 +237,9 @@ impl Infer<'_> {
     pub(crate) fn check_owned_line(&mut self, at: &At, v: &SymVector) -> Option<()> {
         let At::Own(name) = at else { return Some(()) };
         let Val::Own(owned) = self.lookup(name)? else { return Some(()) };
-        let (side, size) = match v.along {
-            Along::Rows => ("rows", &owned.rows),
-            Along::Cols => ("columns", &owned.cols),
+        let (side, size) = match v.encoding {
+            Encoding::Line(Along::Rows) => ("rows", &owned.rows),
+            Encoding::Line(Along::Cols) | Encoding::Wide => ("columns", &owned.cols),
         };
         if size.to_string() == v.len.to_string() {
             return Some(());
@@ -248,7 +249,7 @@ impl Infer<'_> {
         } else {
             String::new()
         };
-        let (along, len) = (v.along.name(), v.len.to_string());
+        let (along, len) = (v.encoding.name(), v.len.to_string());
         self.error(
             Code::UnownedStore,
             name.span(),

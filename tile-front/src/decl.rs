@@ -15,7 +15,7 @@ use crate::ast::{
 };
 use crate::diag::Diags;
 use tile_ir::error::Code;
-use tile_ir::types::{Along, DType, Role, ScalarType};
+use tile_ir::types::{Along, DType, Encoding, Role, ScalarType};
 
 /// The last segment's name of a path without `self` types, if the path is that plain.
 pub fn path_name(path: &syn::Path) -> Option<&Ident> {
@@ -526,16 +526,16 @@ fn parse_vector(
         return None;
     };
     let (dtype, len) = (parse_register_dtype(dtype, generics, diags), parse_size(len, generics, diags));
-    let (along, along_span) = match args.get(2) {
-        None => (Along::Rows, span),
+    let (encoding, encoding_span) = match args.get(2) {
+        None => (Encoding::Line(Along::Rows), span),
         Some(arg) => {
             let name = match arg {
                 GenericArgument::Type(Type::Path(p)) => path_name(&p.path),
                 _ => None,
             };
-            let along = name.and_then(|n| Along::ALL.iter().copied().find(|a| *n == a.name()));
-            match (along, name) {
-                (Some(along), Some(name)) => (along, name.span()),
+            let encoding = name.and_then(|n| Encoding::ALL.iter().copied().find(|e| *n == e.name()));
+            match (encoding, name) {
+                (Some(encoding), Some(name)) => (encoding, name.span()),
                 (Some(_) | None, _) => {
                     diags.push(
                         Code::UntypedSource,
@@ -543,17 +543,17 @@ fn parse_vector(
                         match name {
                             Some(name) => {
                                 format!(
-                                    "the encoding of a vector is `PerRow` or `PerCol`; here it is `{name}`"
+                                    "the encoding of a vector is `PerRow`, `PerCol` or `Wide`; here it is `{name}`"
                                 )
                             }
-                            None => "the encoding of a vector is `PerRow` or `PerCol`".to_string(),
+                            None => "the encoding of a vector is `PerRow`, `PerCol` or `Wide`".to_string(),
                         },
-                        "`PerRow` has one element per row of a tile, `PerCol` one per column",
+                        "`PerRow` has one element per row of a tile, `PerCol` one per column; `Wide` is for vectors by themselves",
                     );
                     return None;
                 }
             }
         }
     };
-    Some(VectorRef { dtype: dtype?, len: len?, along, along_span, span })
+    Some(VectorRef { dtype: dtype?, len: len?, encoding, encoding_span, span })
 }

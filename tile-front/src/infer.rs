@@ -216,7 +216,7 @@ impl Infer<'_> {
         Some(VectorType {
             dtype: self.binding.dtype(&v.dtype)?,
             len: self.binding.size(&v.len)?,
-            along: v.along,
+            encoding: v.encoding,
         })
     }
 

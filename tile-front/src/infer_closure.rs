@@ -96,7 +96,7 @@ impl Infer<'_> {
         // But for the element type, which may differ.
         let like = |this: &Self, val: &Val| match val {
             Val::Tile(_, t) => this.concrete(t).map(|t| (Some(t.role), None, t.rows, t.cols)),
-            Val::Vector(_, v) => this.concrete_vector(v).map(|v| (None, Some(v.along), v.len, 0)),
+            Val::Vector(_, v) => this.concrete_vector(v).map(|v| (None, Some(v.encoding), v.len, 0)),
             _ => None,
         };
         if x != y || like(self, val) != like(self, other) {

@@ -281,11 +281,11 @@ impl Infer<'_> {
                     let met = terms.meet(slot, term, value);
                     self.agreed(met, span)?;
                 }
-                if sym.along != found.along {
+                if sym.encoding != found.encoding {
                     let why = format!(
                         "`{name}` of `{function}` is a `{}` vector; here it is `{}`",
-                        sym.along.name(),
-                        found.along.name()
+                        sym.encoding.name(),
+                        found.encoding.name()
                     );
                     return self.clash(span, &why).map(|()| Val::Unit);
                 }
@@ -428,7 +428,7 @@ fn shown(param: &FunctionParam) -> String {
                 TypeRef::Tile(t) => sym_tile(t).to_string(),
                 TypeRef::Vector(v) => {
                     let v = sym_vector(v);
-                    format!("rv<{}, {}, {}>", v.dtype, v.len, v.along.name())
+                    format!("rv<{}, {}, {}>", v.dtype, v.len, v.encoding.name())
                 }
                 TypeRef::Scalar(s, _) => s.to_string(),
                 TypeRef::Own(..) | TypeRef::Shared(_) | TypeRef::Tuple(..) => "another type".to_string(),
@@ -535,7 +535,7 @@ impl Terms<'_> {
             ),
             Val::Vector(id, v) => Val::Vector(
                 id,
-                SymVector { dtype: self.dtype(v.dtype), len: self.size(v.len), along: v.along },
+                SymVector { dtype: self.dtype(v.dtype), len: self.size(v.len), encoding: v.encoding },
             ),
             Val::Tuple(parts) => {
                 Val::Tuple(parts.into_iter().map(|part| self.in_callers_terms(part)).collect())

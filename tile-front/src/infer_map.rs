@@ -12,7 +12,7 @@ use tile_ir::error::Code;
 use tile_ir::ir::{OpKind, ValueId};
 use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::scalar::Binary;
-use tile_ir::types::{Along, DType, ScalarType, Type};
+use tile_ir::types::{Along, DType, Encoding, ScalarType, Type};
 
 const F32: ScalarType = ScalarType::F32;
 
@@ -80,7 +80,8 @@ impl Infer<'_> {
                     Along::Rows => sym.rows.clone(),
                     Along::Cols => sym.cols.clone(),
                 };
-                let out = SymVector { dtype: DTypeRef::Fixed(dtype.wide(), span), len, along: *along };
+                let out =
+                    SymVector { dtype: DTypeRef::Fixed(dtype.wide(), span), len, encoding: (*along).into() };
                 let running = match running {
                     None => None,
                     Some(r) => {
@@ -229,7 +230,7 @@ impl Infer<'_> {
     ) -> Option<ValueId> {
         let fits = match (along, lhs, rhs) {
             (None, Val::Tile(..), Val::Tile(..)) | (None, Val::Vector(..), Val::Vector(..)) => true,
-            (Some(along), Val::Tile(..), Val::Vector(_, v)) => v.along == along,
+            (Some(along), Val::Tile(..), Val::Vector(_, v)) => v.encoding == Encoding::Line(along),
             (Some(_) | None, _, _) => false,
         };
         if fits {
@@ -246,14 +247,21 @@ impl Infer<'_> {
         let stem = text.trim_end_matches("_row").trim_end_matches("_col");
         let help = match (lhs, rhs) {
             (Val::Tile(..), Val::Vector(_, v)) if MapTernary::from_name(stem).is_some() => {
-                let form = if v.along == Along::Rows { "row" } else { "col" };
+                let form = if v.encoding == Encoding::Line(Along::Rows) { "row" } else { "col" };
                 format!(
                     "`{stem}` takes no vector beside a tile: write `x.mul_{form}(&v)` and `.add_{form}(&v)`"
                 )
             }
-            (Val::Tile(..), Val::Vector(_, v)) => match v.along {
-                Along::Rows => format!("a vector with one element per row goes with `{stem}_row(&v)`"),
-                Along::Cols => format!("a vector with one element per column goes with `{stem}_col(&v)`"),
+            (Val::Tile(..), Val::Vector(_, v)) => match v.encoding {
+                Encoding::Line(Along::Rows) => {
+                    format!("a vector with one element per row goes with `{stem}_row(&v)`")
+                }
+                Encoding::Line(Along::Cols) => {
+                    format!("a vector with one element per column goes with `{stem}_col(&v)`")
+                }
+                Encoding::Wide => {
+                    "a wide vector does not meet tiles: load it as `PerRow` or `PerCol`".to_string()
+                }
             },
             (_, Val::Scalar(..)) => format!("write `x.{stem}(s)`"),
             (_, _) => format!("two of one type go with `{stem}(&y)`"),

@@ -129,7 +129,14 @@ impl Infer<'_> {
         let span = call.name.span();
         let (along, dtype) = match (along, want) {
             (Some(along), Want::Tile(sym)) => (along, &sym.dtype),
-            (None, Want::Vector(sym)) => (sym.along, &sym.dtype),
+            (None, Want::Vector(sym)) => match sym.encoding.along() {
+                Some(along) => (along, &sym.dtype),
+                None => {
+                    let message =
+                        "`iota` counts along the rows or columns of tiles; here a wide vector is asked for";
+                    return self.error(Code::Wide, span, message, "write `rv<f32, N, PerCol>`");
+                }
+            },
             (None, Want::Tile(_)) => {
                 return self.error(
                     Code::Iota,

@@ -9,7 +9,7 @@ use crate::infer::Infer;
 use crate::value::{SymVector, Val, Want};
 use tile_ir::error::Code;
 use tile_ir::ir::{Coord, OpKind, VectorOp};
-use tile_ir::types::{Along, DType, ScalarType, Type};
+use tile_ir::types::{Along, DType, Encoding, ScalarType, Type};
 
 impl Infer<'_> {
     /// `store_vec(c, &v, at)`, `store_vec_at(c, &v, [row, i])`
@@ -54,9 +54,9 @@ impl Infer<'_> {
         self.check_owned_line(at, &sym)?;
         let at = self.coord(at)?;
         // The place of a vector along rows has the coordinates of its tile the other way round.
-        let at = match sym.along {
-            Along::Rows if owned => Coord { row: at.col, col: at.row, ..at },
-            Along::Rows | Along::Cols => at,
+        let at = match sym.encoding {
+            Encoding::Line(Along::Rows) if owned => Coord { row: at.col, col: at.row, ..at },
+            Encoding::Line(_) | Encoding::Wide => at,
         };
         self.emit(OpKind::Vector(VectorOp::Store { global: id?, vector, at }), &[], span);
         Some(Val::Unit)
@@ -101,13 +101,13 @@ impl Infer<'_> {
                     Along::Rows => sym.rows,
                     Along::Cols => sym.cols,
                 };
-                let out = SymVector { dtype: DTypeRef::Fixed(DType::I32, span), len, along };
+                let out = SymVector { dtype: DTypeRef::Fixed(DType::I32, span), len, encoding: along.into() };
                 let ty = Type::Vector(self.concrete_vector(&out)?);
                 let kind = OpKind::Vector(VectorOp::ArgLines { how, along, tile });
                 Some(Val::Vector(self.emit(kind, &[ty], span)[0], out))
             }
             (VectorMethod::Encode(to), Val::Vector(vector, sym)) => {
-                let out = SymVector { along: to, ..sym };
+                let out = SymVector { encoding: to.into(), ..sym };
                 let ty = Type::Vector(self.concrete_vector(&out)?);
                 let kind = OpKind::Vector(VectorOp::Encode { vector, to });
                 Some(Val::Vector(self.emit(kind, &[ty], span)[0], out))

@@ -131,7 +131,7 @@ impl Printer<'_> {
             }
             SymType::Vector(v) => {
                 let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
-                let along = ident(v.along.name(), span);
+                let along = ident(v.encoding.name(), span);
                 quote_spanned! { span => #private::rv<#dtype, #len, #private::#along> }
             }
             SymType::Tuple(parts) => {
@@ -163,7 +163,7 @@ impl Printer<'_> {
             TypeRef::Vector(v) => {
                 let (rv, private) = (ident("rv", v.span), self.at_token(v.span));
                 let (dtype, len) = (self.dtype(&v.dtype), self.size(&v.len));
-                let along = ident(v.along.name(), v.along_span);
+                let along = ident(v.encoding.name(), v.encoding_span);
                 quote! { #private::#rv<#dtype, #len, #private::#along> }
             }
             TypeRef::Tuple(parts, span) => {

@@ -6,7 +6,7 @@ use proc_macro2::Ident;
 
 use crate::ast::{DTypeRef, SharedRef, SizeRef, TileRef, TypeRef, VectorRef};
 use tile_ir::ir::{ParamId, SharedId, ValueId};
-use tile_ir::types::{Along, Role, ScalarType};
+use tile_ir::types::{Encoding, Role, ScalarType};
 
 /// A tile's type as written, in terms of the kernel's generic parameters.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct SymVector {
     /// Number of elements.
     pub len: SizeRef,
     /// Encoding.
-    pub along: Along,
+    pub encoding: Encoding,
 }
 
 /// The type of shared memory as written.
@@ -179,7 +179,7 @@ pub fn sym_tile(t: &TileRef) -> SymTile {
 
 /// A vector's type as written.
 pub fn sym_vector(v: &VectorRef) -> SymVector {
-    SymVector { dtype: v.dtype.clone(), len: v.len.clone(), along: v.along }
+    SymVector { dtype: v.dtype.clone(), len: v.len.clone(), encoding: v.encoding }
 }
 
 /// The IR value of a scalar, tile or vector.

@@ -132,7 +132,7 @@ codes! {
          column (`rv<f32, COLS, PerCol>`); tiles of i32 give i32 vectors. A running value has the result's type. `row_argmax`, `col_argmin` \
          and their kin give indices, `rv<i32, ..>`. On a vector, `reduce_max`, `reduce_min`, `reduce_sum`, `reduce_prod` give a scalar (f32, or \
          i32 for integers), and `argmax`, `argmin` an index, i32. All elements of a tile: `x.col_sum().reduce_sum()`.";
-    VectorLength = "T035", "The length of a vector is that of a tile's side: a multiple of 8 per row, of 16 per column.",
+    VectorLength = "T035", "The length of a vector is that of a tile's side, a multiple of 8 per row, of 16 per column; of a wide vector a multiple of 128.",
         "A vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns.";
     LoopExit = "T036", "`break` and `continue` stand in a loop.",
         "They leave, or go on with, the innermost `for` or `while` around them.";
@@ -231,6 +231,11 @@ codes! {
     Encoding = "T072", "`to_per_row` and `to_per_col` turn a vector of the other encoding.",
         "`PerRow` vectors have one element per row of a tile, `PerCol` vectors one per column. `v.to_per_col()` takes a `PerRow` vector whose length is \
          a multiple of 16, `v.to_per_row()` a `PerCol` vector; the elements stay in order.";
+    Wide = "T073", "A wide vector is loaded, computed with element by element, reduced and stored.",
+        "`rv<T, LEN, Wide>` holds 8 neighbouring elements in a lane, so that a lane moves 16 bytes at a time: for rows that are normalised, rotated \
+         or multiplied by a matrix. LEN is a multiple of 128. It has the element-wise ops, comparisons and `select`, `reduce_sum` and its kin, \
+         `argmax`, `.to::<T>()`, `load_vec` and `store_vec`, which puts it where it puts `PerCol` vectors. It does not meet tiles, shared memory or \
+         atomic adds, and has no other encoding: load the elements again as `PerRow` or `PerCol`.";
     Structure = "T090", "The compiler's own representation is well formed.",
         "This is a defect of the compiler, not of your kernel. Please report the message with the kernel's source.";
 }

@@ -19,7 +19,7 @@ pub mod vector;
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::{self, Arithmetic, Device, MMA_COLS, MMA_ROWS};
-use crate::types::{DType, Role, TileType, Type};
+use crate::types::{Along, DType, Encoding, Role, TileType, Type, WIDE_UNIT};
 
 /// What a rule says of an op: the devices that have it, or the rules it breaks.
 pub type Checked = Result<Vec<Device>, Vec<Diagnostic>>;
@@ -33,7 +33,7 @@ pub fn check(kernel: &Kernel, op: &Op) -> Checked {
     if !chooses && op.kind.regions().is_empty() {
         selection::check_no_mask(kernel, op).map_err(|d| vec![d])?;
     }
-    if let Some(broken) = element_rule(kernel, op) {
+    if let Some(broken) = element_rule(kernel, op).or_else(|| vector::check_wide(kernel, op)) {
         return Err(vec![broken]);
     }
     match &op.kind {
@@ -216,9 +216,10 @@ pub fn check_type(ty: Type, op: &Op) -> Result<(), Diagnostic> {
         }
         Type::Vector(v) => {
             // A vector along rows belongs to tiles of so many rows, one along columns to tiles of so many columns.
-            let unit = match v.along {
-                crate::types::Along::Rows => MMA_ROWS,
-                crate::types::Along::Cols => MMA_COLS,
+            let unit = match v.encoding {
+                Encoding::Line(Along::Rows) => MMA_ROWS,
+                Encoding::Line(Along::Cols) => MMA_COLS,
+                Encoding::Wide => WIDE_UNIT,
             };
             if v.len == 0 || !v.len.is_multiple_of(unit) {
                 return Err(Diagnostic::new(
@@ -226,7 +227,7 @@ pub fn check_type(ty: Type, op: &Op) -> Result<(), Diagnostic> {
                     op.span,
                     format!(
                         "the length of a `{}` vector must be a multiple of {unit}; here `{v}` has {}",
-                        v.along.name(),
+                        v.encoding.name(),
                         v.len
                     ),
                     format!("use {} elements", whole_units(v.len, unit)),

@@ -266,15 +266,56 @@ impl Along {
     }
 }
 
-/// The type of a register vector: `rv<dtype, len, along>`.
+/// How the elements of a vector lie in registers, and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Encoding {
+    /// One element per row or column of a tile.
+    Line(Along),
+    /// Neighbouring elements in one lane, 8 at a time: 16 bytes of a 16-bit type. For vectors by themselves, such as a row that is
+    /// normalised.
+    Wide,
+}
+
+impl Encoding {
+    /// Every encoding.
+    pub const ALL: &'static [Encoding] =
+        &[Encoding::Line(Along::Rows), Encoding::Line(Along::Cols), Encoding::Wide];
+
+    /// The marker in kernel source: the third argument of `rv`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Encoding::Line(along) => along.name(),
+            Encoding::Wide => "Wide",
+        }
+    }
+
+    /// The lines of a tile that the elements belong to; a wide vector has none.
+    pub const fn along(self) -> Option<Along> {
+        match self {
+            Encoding::Line(along) => Some(along),
+            Encoding::Wide => None,
+        }
+    }
+}
+
+impl From<Along> for Encoding {
+    fn from(along: Along) -> Encoding {
+        Encoding::Line(along)
+    }
+}
+
+/// Elements of the least wide vector: 8 in each of 16 lanes.
+pub const WIDE_UNIT: u32 = 128;
+
+/// The type of a register vector: `rv<dtype, len, encoding>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VectorType {
     /// Element type.
     pub dtype: DType,
     /// Number of elements.
     pub len: u32,
-    /// The lines of a tile the elements belong to.
-    pub along: Along,
+    /// How they lie in registers.
+    pub encoding: Encoding,
 }
 
 impl VectorType {
@@ -297,7 +338,7 @@ impl VectorType {
 
 impl fmt::Display for VectorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rv<{}, {}, {}>", self.dtype, self.len, self.along.name())
+        write!(f, "rv<{}, {}, {}>", self.dtype, self.len, self.encoding.name())
     }
 }
 

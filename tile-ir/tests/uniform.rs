@@ -7,14 +7,15 @@ use tile_ir::ir::{
     ValueId,
 };
 use tile_ir::scalar::Const;
-use tile_ir::types::{Along, DType, Role, ScalarType, TileType, Type, VectorType};
+use tile_ir::types::{Along, DType, Encoding, Role, ScalarType, TileType, Type, VectorType};
 use tile_ir::verify::verify;
 
 const U32: Type = Type::Scalar(ScalarType::U32);
 const F32: Type = Type::Scalar(ScalarType::F32);
 const BOOL: Type = Type::Scalar(ScalarType::Bool);
 const TILE: Type = Type::Tile(TileType { dtype: DType::F32, rows: 8, cols: 16, role: Role::Row });
-const VECTOR: Type = Type::Vector(VectorType { dtype: DType::F32, len: 8, along: Along::Rows });
+const VECTOR: Type =
+    Type::Vector(VectorType { dtype: DType::F32, len: 8, encoding: Encoding::Line(Along::Rows) });
 
 /// Values that a case may use: a scalar of each type, a tile and a vector.
 struct Values {

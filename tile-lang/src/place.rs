@@ -5,7 +5,7 @@
 
 use crate::launch::Cx;
 use crate::tile::{Dim, Extent};
-use crate::vector::{Encoding, PerCol, PerRow};
+use crate::vector::{Encoding, PerCol, PerRow, Wide};
 
 pub use Order::{Linear, Snake, Upward};
 
@@ -174,7 +174,7 @@ pub enum Share {
     Tile,
     /// The vector along rows whose place has the tile's coordinates the other way round.
     PerRow,
-    /// The vector along columns whose place has the tile's coordinates.
+    /// The vector along columns, or the wide one, whose place has the tile's coordinates.
     PerCol,
 }
 
@@ -257,9 +257,9 @@ impl<const M: usize, const N: usize> Owned<Extent<M, N>> for Own<M, N> {}
 /// columns as long as the tile has columns goes to the row `at.row()`, as its `at.col()`-th vector; one along rows as long as the
 /// tile has rows to the row `at.col()`, as its `at.row()`-th.
 #[diagnostic::on_unimplemented(
-    message = "`store_vec` needs what `own_tile` gives for a tile as wide as a `PerCol` vector, or as high as a `PerRow` one: here the vector is `{E}` of `{L}` and the coordinate `{Self}`",
+    message = "`store_vec` needs what `own_tile` gives for a tile as wide as a `PerCol` or `Wide` vector, or as high as a `PerRow` one: here the vector is `{E}` of `{L}` and the coordinate `{Self}`",
     label = "not a coordinate of this vector that only this sub-group has",
-    note = "make it with `let at = own_tile::<M, N>(c, Linear);`: a `PerCol` vector has N elements, a `PerRow` vector M",
+    note = "make it with `let at = own_tile::<M, N>(c, Linear);`: a `PerCol` or `Wide` vector has N elements, a `PerRow` vector M",
     note = "`store_vec_at` takes any coordinate, and is unsafe: the caller must see that no two sub-groups store to one element"
 )]
 pub trait OwnedLine<E: Encoding, L>: sealed::Sealed + Copy {
@@ -274,6 +274,16 @@ pub trait OwnedLine<E: Encoding, L>: sealed::Sealed + Copy {
 impl<const M: usize, const N: usize> OwnedLine<PerCol, Dim<N>> for Own<M, N> {
     fn line_origin(self) -> Origin {
         Origin::in_tiles::<1, N>([self.batch, self.depth, self.row, self.col])
+    }
+
+    fn line_claim(self) -> Claim {
+        self.claimed(Share::PerCol)
+    }
+}
+
+impl<const M: usize, const N: usize> OwnedLine<Wide, Dim<N>> for Own<M, N> {
+    fn line_origin(self) -> Origin {
+        OwnedLine::<PerCol, Dim<N>>::line_origin(self)
     }
 
     fn line_claim(self) -> Claim {

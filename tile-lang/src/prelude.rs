@@ -20,4 +20,4 @@ pub use crate::place::{Linear, Own, Peers, Snake, Upward, elements};
 pub use crate::role::{Acc, Row, Vnni, VnniT};
 pub use crate::shared::{st, sv};
 pub use crate::tile::rt;
-pub use crate::vector::{PerCol, PerRow, rv};
+pub use crate::vector::{PerCol, PerRow, Wide, rv};

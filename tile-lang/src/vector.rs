@@ -30,14 +30,29 @@ pub enum PerRow {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PerCol {}
 
+/// The encoding of vectors by themselves, such as a row that is normalised: on a device 8 neighbouring elements lie in one lane, so
+/// that a lane moves 16 bytes of a 16-bit type at a time. The length is a multiple of 128.
+///
+/// ```
+/// use tile_lang::prelude::*;
+///
+/// let data = vec![bf16::from_f32(2.0); 128];
+/// let x: rv<bf16, 128, Wide> = load_vec(&gl::of(&data, 1, 128).expect("128 elements are there"), [0, 0]);
+/// let x = x.to::<f32>();
+/// assert_eq!(x.mul(&x).reduce_sum(), 512.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wide {}
+
 impl sealed::Sealed for PerRow {}
 impl sealed::Sealed for PerCol {}
+impl sealed::Sealed for Wide {}
 
-/// The encoding of a vector: `PerRow` or `PerCol`.
+/// The encoding of a vector: `PerRow`, `PerCol` or `Wide`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the encoding of a vector",
     label = "not an encoding",
-    note = "the encodings are `PerRow` (the default: one element per row of a tile) and `PerCol` (one per column)"
+    note = "the encodings are `PerRow` (the default: one element per row of a tile), `PerCol` (one per column) and `Wide` (vectors by themselves)"
 )]
 pub trait Encoding: sealed::Sealed + 'static {
     /// The name in kernel source.
@@ -50,8 +65,11 @@ impl Encoding for PerRow {
 impl Encoding for PerCol {
     const NAME: &'static str = "PerCol";
 }
+impl Encoding for Wide {
+    const NAME: &'static str = "Wide";
+}
 
-/// A register vector: `N` elements of `T`, one per row of a tile or one per column, as the encoding `E` says.
+/// A register vector: `N` elements of `T`, one per row of a tile, one per column, or by themselves, as the encoding `E` says.
 ///
 /// Vectors are made by ops (`zeros`, `load_vec`, `row_max`, …), used by ops and moved, never copied silently.
 ///

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tile_ir::ir::{Exit, Kernel, Op, OpKind, Region, ValueId};
 use tile_ir::scalar::Const;
-use tile_ir::types::{ScalarType, Type};
+use tile_ir::types::{Encoding, ScalarType, Type};
 
 use crate::LowerError;
 use crate::abi::Global;
@@ -15,7 +15,7 @@ use crate::arith::{U32, U64};
 use crate::edge::Split;
 use crate::facts::Facts;
 use crate::lane::slabs::{Homes, Slabs};
-use crate::lanes::Layout;
+use crate::lanes::{Layout, wide_tile};
 use crate::loops::Loop;
 use crate::module::{Emit, Id, Ty};
 use crate::ops::memory::Late;
@@ -211,10 +211,18 @@ impl<'a> Lowering<'a> {
         self.let_go(gone.as_ref());
     }
 
+    /// What a value is in registers: a wide vector is held as a tile.
+    pub(crate) fn held(&self, value: ValueId) -> Type {
+        match self.kernel.ty(value) {
+            Type::Vector(v) if v.encoding == Encoding::Wide => Type::Tile(wide_tile(v)),
+            ty @ (Type::Scalar(_) | Type::Tile(_) | Type::Vector(_)) => ty,
+        }
+    }
+
     /// The ids that carry a value: one for a scalar; the chunks of a tile and the registers of a vector, or none where
     /// these are in memory.
     fn ids(&mut self, value: ValueId) -> Result<Vec<Id>, LowerError> {
-        match self.kernel.ty(value) {
+        match self.held(value) {
             Type::Tile(_) | Type::Vector(_) if self.slabs.is_some() => Ok(vec![]),
             Type::Scalar(_) => Ok(vec![self.scalar(value)?]),
             Type::Tile(_) => self.tile(value),
@@ -234,7 +242,7 @@ impl<'a> Lowering<'a> {
     pub(crate) fn id_types(&self, values: &[ValueId]) -> Vec<Ty> {
         let mut out = vec![];
         for &v in values {
-            match self.kernel.ty(v) {
+            match self.held(v) {
                 Type::Tile(_) | Type::Vector(_) if self.slabs.is_some() => {}
                 Type::Scalar(s) => out.push(scalar_ty(s)),
                 Type::Tile(t) => {
@@ -252,7 +260,7 @@ impl<'a> Lowering<'a> {
     pub(crate) fn bind(&mut self, values: &[ValueId], ids: &[Id]) {
         let mut rest = ids;
         for &v in values {
-            let (value, used) = match self.kernel.ty(v) {
+            let (value, used) = match self.held(v) {
                 // These have homes.
                 Type::Tile(_) | Type::Vector(_) if self.slabs.is_some() => (None, 0),
                 Type::Scalar(_) => (rest.first().map(|&id| Value::Scalar(id)), 1),

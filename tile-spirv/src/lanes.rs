@@ -24,12 +24,14 @@
 //! 16-bit element is held as the f32 of its value. Beside a tile, register `j` of a vector along columns belongs to the chunks
 //! of columns `16j` to `16j + 15`.
 //!
+//! A wide vector is a list of chunks of a `Row` tile: component `i` of lane `l` of chunk `b` is element `128 b + 8 l + i`.
+//!
 //! *Guarantees*: every message named here is a row of `tile_ir::legal::BLOCKS`.
 //! *Not here*: emission (`ops`).
 
 use tile_ir::ir::LoadForm;
 use tile_ir::legal::{self, BlockOp};
-use tile_ir::types::{DType, TileType, VectorType};
+use tile_ir::types::{DType, Role, TileType, VectorType};
 
 use crate::LowerError;
 use crate::module::Ty;
@@ -39,6 +41,11 @@ pub(crate) const LANES: u32 = 16;
 
 /// Most bytes one prefetch may name: the L1 cache of the largest device (xe_facts 8, pvc).
 const MAX_PREFETCH_BYTES: u64 = 512 * 1024;
+
+/// The tile that a wide vector is held as.
+pub(crate) fn wide_tile(v: VectorType) -> TileType {
+    TileType { dtype: v.dtype, rows: 8, cols: v.len / 8, role: Role::Row }
+}
 
 /// The register layout of a tile type.
 #[derive(Clone, Copy)]

@@ -15,3 +15,4 @@ mod tail;
 mod topk;
 mod vector;
 mod vector_reduce;
+mod wide;

@@ -85,6 +85,7 @@ fn a_module_declares_what_it_uses() {
         let shuffles = s.op.starts_with("row_")
             || (s.op == "to" && bytes)
             || s.op.starts_with("reduce_")
+            || (s.op == "load_vec" && s.variant.ends_with("_wide"))
             || matches!(s.op, "transpose" | "atomic_add_vec" | "argmax" | "argmin");
         assert_eq!(
             has(C::Subgroup2DBlockTransformINTEL),
@@ -119,6 +120,8 @@ fn a_module_declares_what_it_uses() {
                 | "load_coop"
                 | "store_coop"
         );
+        // A wide vector is held as it lies in memory.
+        let moves = moves || (s.op == "store_vec" && s.variant.ends_with("_wide"));
         // A top-k takes the conversion of bf16 for what moves 16 bits up.
         let moved_up = s.op.ends_with("_topk") && s.variant.starts_with("f16");
         let bf16 = !moves && s.variant.contains("bf16") && s.variant != "bf16_bf16" || moved_up;

@@ -70,7 +70,7 @@ pub mod __private {
     pub use tile_lang::launch::Args;
     pub use tile_lang::prelude::{
         Acc, AnyElement, Element, Linear, MmaInput, Own, Peers, PerCol, PerRow, Row, Snake, Upward, Vnni,
-        VnniT, bf16, elements, f16, rt, rv, st, sv, tf32,
+        VnniT, Wide, bf16, elements, f16, rt, rv, st, sv, tf32,
     };
     pub use tile_lang::{ops, scalar, witness};
     pub use tile_macros::{tile_fn_collect, tile_kernel_collect};

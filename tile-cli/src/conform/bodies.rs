@@ -124,6 +124,7 @@ fn operands(ty: ScalarType) -> (&'static str, &'static str) {
 /// The kernels about an op.
 pub fn bodies(op: &Entry) -> Vec<Body> {
     let mut all = of_numbers(op);
+    all.extend(super::vectors::wide(op));
     // Where f32 numbers stand beside floats, i32 numbers stand beside integers.
     for n in 0..all.len() {
         let integers: Vec<[DType; 3]> = all[n].types.iter().copied().filter(|t| t[1].is_integer()).collect();

@@ -62,6 +62,36 @@ pub(super) fn bodies(op: &Entry) -> Vec<Body> {
     }
 }
 
+/// The kernels about an op on wide vectors. Loads of the others cross the last column; `same_meaning/wide.rs` has longer rows.
+pub(super) fn wide(op: &Entry) -> Vec<Body> {
+    let name = op.name.as_str();
+    let load = "let v: rv<B, 128, Wide> = load_vec(b, THERE);";
+    let shown = |line: &str| {
+        let lines: Vec<&str> = std::iter::once(load).chain(line.lines()).chain([SHOW]).collect();
+        let mut one = body("Wide vector", own_type(), &lines);
+        one.is_unsafe = true;
+        vec![one]
+    };
+    match op.family {
+        Family::LoadVector | Family::StoreVector => shown("let y = v.neg().neg();"),
+        Family::MapUnary => shown(&format!("let y = v.{name}();")),
+        Family::MapBinary => shown(&format!("let y = v.{name}(&v.abs());")),
+        Family::MapTernary => shown(&format!("let y = v.{name}(&v, x);")),
+        Family::MapCompare => shown(&format!("let y = v.{name}(x).select(&v, &v.abs());")),
+        Family::Convert => shown("let y = v.to::<f32>().to::<B>();"),
+        Family::Fill => shown("let u: rv<B, 128, Wide> = fill(x);\nlet y = v.max(&u);"),
+        Family::ReduceVector => {
+            let line = format!("let y: rt<f32, M, N> = fill(v.{name}());");
+            vec![body("Wide vector", shown_as_f32(), &[load, &line, STORE])]
+        }
+        Family::Arg if name.starts_with("arg") => {
+            let line = format!("let y: rt<i32, M, N> = fill(v.{name}());");
+            vec![body("Wide vector", shown_as_f32(), &[load, &line, STORE])]
+        }
+        _ => vec![],
+    }
+}
+
 fn stores() -> Vec<Body> {
     let mut all: Vec<Body> = LOADS
         .iter()

@@ -64,7 +64,8 @@ registers are for; `Row` need not be written.
 | `Vnni` | right operand of `mma_AB`, packed | `load_transform` of a [K, N] tensor |
 | `VnniT` | right operand of `mma_ABt`, packed | `load_transpose` of an [N, K] tensor |
 
-A vector `rv<T, N, PerRow>` has one element per row of a tile, `rv<T, N, PerCol>` one per column. 16-bit elements are computed in f32 and rounded once per op. A tile or vector by itself moves, as
+A vector `rv<T, N, PerRow>` has one element per row of a tile, `rv<T, N, PerCol>` one per column. `rv<T, N, Wide>` stands by itself, such as a row that is normalised: N is a multiple of 128,
+and a lane moves 16 bytes at a time. 16-bit elements are computed in f32 and rounded once per op. A tile or vector by itself moves, as
 any value of Rust does; ops take references.
 
 The accuracies below are in units of the last place (ulp) of f32, before a result is rounded to its type. *Exact* means the same bits on every target, NaN

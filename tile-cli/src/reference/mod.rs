@@ -116,7 +116,7 @@ fn legality(text: &mut String, entries: &[Entry]) {
     if groups.is_empty() {
         return;
     }
-    let columns = ["Row", "Acc", "Vnni", "VnniT", "PerRow", "PerCol", "scalar"];
+    let columns = ["Row", "Acc", "Vnni", "VnniT", "PerRow", "PerCol", "Wide", "scalar"];
     let _ = writeln!(
         text,
         "\n| element types of | {} |\n|---{}|",

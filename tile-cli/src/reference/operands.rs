@@ -11,7 +11,7 @@ use tile_ir::ir::{
 use tile_ir::map::{MapBinary, MapTernary, MapUnary};
 use tile_ir::ops::list::{Entry, Family};
 use tile_ir::scalar::Compare;
-use tile_ir::types::{Along, DType, Role, ScalarType, TileType, Type, VectorType};
+use tile_ir::types::{Along, DType, Encoding, Role, ScalarType, TileType, Type, VectorType, WIDE_UNIT};
 
 /// Rows and columns of the tiles that are tried: legal for every role and element type.
 const SIDE: u32 = 32;
@@ -25,7 +25,7 @@ struct Bench {
 pub fn column(ty: Type) -> &'static str {
     match ty {
         Type::Tile(t) => t.role.name(),
-        Type::Vector(v) => v.along.name(),
+        Type::Vector(v) => v.encoding.name(),
         Type::Scalar(_) => "scalar",
     }
 }
@@ -38,8 +38,9 @@ pub fn universe() -> Vec<Type> {
             DType::ALL.iter().map(|&dtype| Type::Tile(TileType { dtype, rows: SIDE, cols: SIDE, role })),
         );
     }
-    for &along in Along::ALL {
-        all.extend(DType::ALL.iter().map(|&dtype| Type::Vector(VectorType { dtype, len: SIDE, along })));
+    for &encoding in Encoding::ALL {
+        let len = if encoding == Encoding::Wide { WIDE_UNIT } else { SIDE };
+        all.extend(DType::ALL.iter().map(|&dtype| Type::Vector(VectorType { dtype, len, encoding })));
     }
     all.push(Type::Scalar(ScalarType::F32));
     all

@@ -4,18 +4,24 @@ use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
 use crate::ir::{Kernel, Op, OpKind};
 use crate::legal::Device;
-use crate::types::{Along, ScalarType, Type, VectorType};
+use crate::types::{Along, Encoding, ScalarType, Type, VectorType};
 
 /// What the right operand of an element-wise op must be where it is not, and the fix.
 pub(super) fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
     match (lhs, rhs) {
         (Type::Tile(t), Type::Vector(v)) => {
-            let len = match v.along {
-                Along::Rows => t.rows,
-                Along::Cols => t.cols,
+            let len = match v.encoding {
+                Encoding::Line(Along::Rows) => t.rows,
+                Encoding::Line(Along::Cols) => t.cols,
+                Encoding::Wide => {
+                    return (
+                        "a vector with one element per row or column".into(),
+                        "load it as `PerRow` or `PerCol`",
+                    );
+                }
             };
             let wide = t.dtype.wide();
-            let needed = Type::Vector(VectorType { dtype: wide, len, along: v.along });
+            let needed = Type::Vector(VectorType { dtype: wide, len, ..v });
             let help = match (v.len == len, wide.is_integer()) {
                 (true, false) => "convert the vector: `.to::<f32>()`",
                 (true, true) => "convert the vector: `.to::<i32>()`",
@@ -29,7 +35,7 @@ pub(super) fn needs(lhs: Type, rhs: Type) -> (String, &'static str) {
         (Type::Tile(t), Type::Tile(u)) if t.dtype == u.dtype => {
             ("a tile of its own role".into(), "`.to::<T>()` makes a `Row` tile of an `Acc` one")
         }
-        (Type::Vector(v), Type::Vector(w)) if (v.len, v.along) != (w.len, w.along) => {
+        (Type::Vector(v), Type::Vector(w)) if (v.len, v.encoding) != (w.len, w.encoding) => {
             ("a vector of its own length and encoding".into(), "load or make both with one length")
         }
         (Type::Tile(_) | Type::Vector(_), Type::Scalar(_)) => {
@@ -48,11 +54,12 @@ pub(super) fn fits(lhs: Type, rhs: Type) -> bool {
         (a, b) if a == b => a.dtype().is_some(),
         (Type::Tile(_) | Type::Vector(_), Type::Scalar(s)) => lhs.dtype().is_some_and(|d| d.scalar() == s),
         (Type::Tile(t), Type::Vector(v)) => {
-            let needed = match v.along {
-                Along::Rows => t.rows,
-                Along::Cols => t.cols,
+            let needed = match v.encoding {
+                Encoding::Line(Along::Rows) => Some(t.rows),
+                Encoding::Line(Along::Cols) => Some(t.cols),
+                Encoding::Wide => None,
             };
-            v.dtype == t.dtype.wide() && v.len == needed
+            v.dtype == t.dtype.wide() && Some(v.len) == needed
         }
         (Type::Tile(_) | Type::Vector(_) | Type::Scalar(_), _) => false,
     }
@@ -115,9 +122,10 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
             let (lhs, rhs) = (kernel.ty(*lhs), kernel.ty(*rhs));
             if lhs != out || !fits(lhs, rhs) {
                 let written = match rhs {
-                    Type::Vector(v) if lhs.tile().is_some() => match v.along {
-                        Along::Rows => format!("{}_row", what.name()),
-                        Along::Cols => format!("{}_col", what.name()),
+                    Type::Vector(v) if lhs.tile().is_some() => match v.encoding {
+                        Encoding::Line(Along::Rows) => format!("{}_row", what.name()),
+                        Encoding::Line(Along::Cols) => format!("{}_col", what.name()),
+                        Encoding::Wide => what.name().to_string(),
                     },
                     Type::Vector(_) | Type::Tile(_) | Type::Scalar(_) => what.name().to_string(),
                 };

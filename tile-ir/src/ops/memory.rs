@@ -62,7 +62,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
                         Code::LoadForm,
                         op.span,
                         format!("a vector has the element type of its tensor; here `{v}` is loaded from `gl<{dtype}>`"),
-                        format!("write `rv<{dtype}, {}, {}>` and convert with `.to::<T>()`", v.len, v.along.name()),
+                        format!("write `rv<{dtype}, {}, {}>` and convert with `.to::<T>()`", v.len, v.encoding.name()),
                     ));
                 }
                 super::check_type(Type::Vector(v), op)

@@ -171,7 +171,7 @@ fn check_vector(kernel: &Kernel, op: &Op, out: VectorType) -> Checked {
     let fits = match &op.kind {
         OpKind::Zeros => true,
         OpKind::Convert { tile } => {
-            kernel.ty(*tile).vector().is_some_and(|from| (from.len, from.along) == (out.len, out.along))
+            kernel.ty(*tile).vector().is_some_and(|from| (from.len, from.encoding) == (out.len, out.encoding))
         }
         OpKind::Scale { tile, by } => {
             if out.dtype.is_integer() {

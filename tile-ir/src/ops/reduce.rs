@@ -31,7 +31,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op) -> Checked {
         Along::Rows => tile.rows,
         Along::Cols => tile.cols,
     };
-    let needed = Type::Vector(VectorType { dtype: tile.dtype.wide(), len, along: *along });
+    let needed = Type::Vector(VectorType { dtype: tile.dtype.wide(), len, encoding: (*along).into() });
     if out != needed {
         return fail(format!("`{}` of `{tile}` gives `{needed}`; here it is `{out}`", op.kind.name()), "");
     }

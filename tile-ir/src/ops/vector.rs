@@ -11,9 +11,9 @@
 use super::memory::{check_coord, global_of};
 use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
-use crate::ir::{Access, Coord, Kernel, Op, ParamId, ValueId, VectorOp};
+use crate::ir::{Access, Coord, Kernel, Op, OpKind, ParamId, Selection, ValueId, VectorOp};
 use crate::legal::Device;
-use crate::types::{Along, DType, Type, VectorType};
+use crate::types::{Along, DType, Encoding, Type, VectorType};
 
 pub(super) fn check(kernel: &Kernel, op: &Op, what: &VectorOp) -> Checked {
     check_one(kernel, op, what).map(|()| Device::ALL.to_vec()).map_err(|d| vec![d])
@@ -50,13 +50,13 @@ fn check_one(kernel: &Kernel, op: &Op, what: &VectorOp) -> Result<(), Diagnostic
                 Along::Rows => tile.rows,
                 Along::Cols => tile.cols,
             };
-            let wanted = Type::Vector(VectorType { dtype: DType::I32, len, along: *along });
+            let wanted = Type::Vector(VectorType { dtype: DType::I32, len, encoding: (*along).into() });
             gives(wanted)?;
             check_type(wanted, op)
         }
         VectorOp::Encode { vector, to } => {
             let v = vector_of(kernel, op, *vector, "")?;
-            if v.along == *to {
+            if v.encoding == Encoding::Line(*to) {
                 return Err(Diagnostic::new(
                     Code::Encoding,
                     op.span,
@@ -64,11 +64,36 @@ fn check_one(kernel: &Kernel, op: &Op, what: &VectorOp) -> Result<(), Diagnostic
                     "use the vector as it is",
                 ));
             }
-            let wanted = Type::Vector(VectorType { along: *to, ..v });
+            let wanted = Type::Vector(VectorType { encoding: (*to).into(), ..v });
             gives(wanted)?;
             check_type(wanted, op)
         }
     }
+}
+
+/// Checks that a wide vector meets only ops that leave its elements where they are, reduce it or store it.
+pub(super) fn check_wide(kernel: &Kernel, op: &Op) -> Option<Diagnostic> {
+    let refuses = matches!(
+        op.kind,
+        OpKind::AtomicAdd { .. }
+            | OpKind::Group(_)
+            | OpKind::Selection(Selection::Iota { .. })
+            | OpKind::Vector(VectorOp::Encode { .. } | VectorOp::ArgLines { .. })
+    );
+    let values = op.kind.operands().into_iter().chain(op.results.iter().copied());
+    let mut types = values.filter_map(|v| kernel.values.get(v.0 as usize)?.vector());
+    let wide = types.find(|v| v.encoding == Encoding::Wide)?;
+    refuses.then(|| {
+        Diagnostic::new(
+            Code::Wide,
+            op.span,
+            format!(
+                "a wide vector is loaded, computed with element by element, reduced and stored; here `{}` meets `{wide}`",
+                op.kind.name()
+            ),
+            "load the elements as a `PerRow` or `PerCol` vector for other work",
+        )
+    })
 }
 
 fn vector_of(kernel: &Kernel, op: &Op, value: ValueId, help: &str) -> Result<VectorType, Diagnostic> {

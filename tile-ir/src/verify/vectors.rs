@@ -7,21 +7,21 @@
 use super::Verifier;
 use crate::error::Code;
 use crate::ir::{Access, Coord, GroupOp, Op, OpKind, ParamId, Unit, VectorOp};
-use crate::types::{Along, VectorType};
+use crate::types::{Along, Encoding, VectorType};
 
 /// How an output is touched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Tiles,
-    Vectors(Along),
+    Vectors(Encoding),
 }
 
 impl Way {
     const fn text(self) -> &'static str {
         match self {
             Way::Tiles => "tiles",
-            Way::Vectors(Along::Rows) => "`PerRow` vectors",
-            Way::Vectors(Along::Cols) => "`PerCol` vectors",
+            Way::Vectors(Encoding::Line(Along::Rows)) => "`PerRow` vectors",
+            Way::Vectors(Encoding::Line(Along::Cols) | Encoding::Wide) => "`PerCol` or wide vectors",
         }
     }
 }
@@ -35,9 +35,9 @@ impl<'a> Verifier<'a> {
             return;
         }
         let name = self.kernel.params.get(global.0 as usize).map_or("", |p| p.name.as_str());
-        let side = match v.along {
-            Along::Rows => "rows",
-            Along::Cols => "columns",
+        let side = match v.encoding {
+            Encoding::Line(Along::Rows) => "rows",
+            Encoding::Line(Along::Cols) | Encoding::Wide => "columns",
         };
         self.report(
             Code::UnownedStore,
@@ -54,9 +54,9 @@ impl<'a> Verifier<'a> {
     fn is_owned_line(&self, at: &Coord, v: VectorType) -> bool {
         self.owned.iter().any(|o| {
             let [batch, depth, row, col] = o.results[..] else { return false };
-            let (line, place, len) = match v.along {
-                Along::Rows => (col, row, o.tile.0),
-                Along::Cols => (row, col, o.tile.1),
+            let (line, place, len) = match v.encoding {
+                Encoding::Line(Along::Rows) => (col, row, o.tile.0),
+                Encoding::Line(Along::Cols) | Encoding::Wide => (row, col, o.tile.1),
             };
             v.len == len
                 && at.batch == Some(batch)
@@ -103,7 +103,7 @@ impl<'a> Verifier<'a> {
 
 fn way_of(op: &Op, vector: impl Fn(crate::ir::ValueId) -> Option<VectorType>) -> Option<(ParamId, Way)> {
     if let OpKind::Vector(VectorOp::Store { global, vector: v, .. }) = &op.kind {
-        return vector(*v).map(|v| (*global, Way::Vectors(v.along)));
+        return vector(*v).map(|v| (*global, Way::Vectors(place(v.encoding))));
     }
     if let OpKind::Store { global, .. }
     | OpKind::StoreTranspose { global, .. }
@@ -113,4 +113,12 @@ fn way_of(op: &Op, vector: impl Fn(crate::ir::ValueId) -> Option<VectorType>) ->
         return Some((*global, Way::Tiles));
     }
     None
+}
+
+/// Wide vectors have the places of those along columns.
+const fn place(encoding: Encoding) -> Encoding {
+    match encoding {
+        Encoding::Wide => Encoding::Line(Along::Cols),
+        line @ Encoding::Line(_) => line,
+    }
 }

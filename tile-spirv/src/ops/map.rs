@@ -9,7 +9,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Decoration, Op as Inst, OpenclStd100Op as Std, Scope};
 use tile_ir::ir::{Op, ValueId};
 use tile_ir::map::{self, MapBinary, MapUnary, Math};
-use tile_ir::types::{Along, DType, Role, TileType, Type};
+use tile_ir::types::{Along, DType, Encoding, Role, TileType, Type};
 
 use crate::LowerError;
 use crate::control::{Lowering, Value};
@@ -214,7 +214,7 @@ impl Lowering<'_> {
     pub(crate) fn lower_fill(&mut self, op: &Op, value: ValueId) -> Result<(), LowerError> {
         let result = self.result(op)?;
         let number = self.scalar(value)?;
-        let value = match self.kernel.ty(result) {
+        let value = match self.held(result) {
             Type::Tile(tile) => {
                 let chunk = self.filled_chunk(tile, number);
                 Value::Tile(vec![chunk; Layout::of(tile).count()])
@@ -256,7 +256,7 @@ impl Lowering<'_> {
         value: ValueId,
     ) -> Result<(), LowerError> {
         let result = self.result(op)?;
-        let out = match self.kernel.ty(result) {
+        let out = match self.held(result) {
             Type::Tile(tile) => {
                 let chunks = self.tile(value)?;
                 let mut out = vec![];
@@ -292,7 +292,7 @@ impl Lowering<'_> {
         rhs: ValueId,
     ) -> Result<(), LowerError> {
         let result = self.result(op)?;
-        let out = match self.kernel.ty(result) {
+        let out = match self.held(result) {
             Type::Tile(tile) => {
                 let left = self.tile(lhs)?;
                 let layout = Layout::of(tile);
@@ -311,7 +311,7 @@ impl Lowering<'_> {
             }
             Type::Vector(v) => {
                 let left = self.vector(lhs)?;
-                let (right, what) = match self.kernel.ty(rhs) {
+                let (right, what) = match self.held(rhs) {
                     Type::Scalar(_) => {
                         let number = self.scalar(rhs)?;
                         let (number, what) = divisor(Emitted::scalars(&mut self.e, true), number, what);
@@ -341,7 +341,7 @@ impl Lowering<'_> {
         rhs: ValueId,
         what: MapBinary,
     ) -> Result<(Right, MapBinary), LowerError> {
-        match self.kernel.ty(rhs) {
+        match self.held(rhs) {
             Type::Tile(of) => {
                 let mut chunks = vec![];
                 for chunk in self.tile(rhs)? {
@@ -362,11 +362,12 @@ impl Lowering<'_> {
                     registers.push(register);
                     left = rest;
                 }
-                let right = match v.along {
-                    Along::Cols => {
+                let right = match v.encoding {
+                    Encoding::Wide => return Err(LowerError::Malformed("a wide vector meets a tile")),
+                    Encoding::Line(Along::Cols) => {
                         Right::Across(registers.iter().map(|&r| self.spread(v.dtype, &[r; 8])).collect())
                     }
-                    Along::Rows => {
+                    Encoding::Line(Along::Rows) => {
                         let blocks = Layout::of(tile).down();
                         Right::Down((0..blocks).map(|down| self.rows_of(v.dtype, &registers, down)).collect())
                     }

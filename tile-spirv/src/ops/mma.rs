@@ -13,13 +13,13 @@ use tile_ir::types::{DType, TileType};
 use crate::LowerError;
 use crate::control::{Lowering, Value};
 use crate::lanes::Layout;
-use crate::module::{Id, Ty};
+use crate::module::Id;
 use crate::ops::map::CHUNK;
 
 impl Lowering<'_> {
     /// The type of a tile value.
     pub(crate) fn tile_type(&self, value: ValueId) -> Result<TileType, LowerError> {
-        self.kernel.ty(value).tile().ok_or(LowerError::Malformed("a scalar is used as a tile"))
+        self.held(value).tile().ok_or(LowerError::Malformed("a scalar is used as a tile"))
     }
 
     /// The one result of an op and its tile type.
@@ -33,7 +33,7 @@ impl Lowering<'_> {
     /// `zeros`: constants, so that a matrix instruction reads a null operand and no register is cleared.
     pub(crate) fn lower_zeros(&mut self, op: &Op) -> Result<(), LowerError> {
         let result = self.result(op)?;
-        if let Some(v) = self.kernel.ty(result).vector() {
+        if let Some(v) = self.held(result).vector() {
             self.lower_zeros_vector(result, v);
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl Lowering<'_> {
     /// `.to::<T>()`: chunk by chunk, since `Acc` and `Row` tiles put the same element in the same lane.
     pub(crate) fn lower_convert(&mut self, op: &Op, tile: ValueId) -> Result<(), LowerError> {
         let result = self.result(op)?;
-        if self.kernel.ty(result).vector().is_some() {
+        if self.held(result).vector().is_some() {
             return self.lower_convert_vector(result, tile);
         }
         let (result, to) = self.tile_result(op)?;
@@ -135,18 +135,21 @@ impl Lowering<'_> {
     /// `.scale(s)`.
     pub(crate) fn lower_scale(&mut self, op: &Op, tile: ValueId, by: ValueId) -> Result<(), LowerError> {
         let result = self.result(op)?;
-        if self.kernel.ty(result).vector().is_some() {
+        if self.held(result).vector().is_some() {
             return self.lower_scale_vector(result, tile, by);
         }
-        let (result, _) = self.tile_result(op)?;
+        let (result, ty) = self.tile_result(op)?;
         let chunks = self.tile(tile)?;
         let by = self.scalar(by)?;
-        let factor = self.e.pure(Inst::CompositeConstruct, Ty::Float8(32), &[by; 8]);
-        let ty = self.e.ty(Ty::Float8(32));
-        let chunks = chunks
-            .into_iter()
-            .map(|c| self.e.value(Inst::FMul, ty, vec![Operand::IdRef(c), Operand::IdRef(factor)]))
-            .collect();
+        let factor = self.e.pure(Inst::CompositeConstruct, CHUNK, &[by; 8]);
+        let mut scaled = vec![];
+        for chunk in chunks {
+            let x = self.widened(ty.dtype, CHUNK, chunk);
+            let shape = self.e.ty(CHUNK);
+            let y = self.e.value(Inst::FMul, shape, vec![Operand::IdRef(x), Operand::IdRef(factor)]);
+            scaled.push(self.narrowed(ty.dtype, CHUNK, y));
+        }
+        let chunks = scaled;
         self.set(result, Value::Tile(chunks));
         Ok(())
     }

@@ -6,7 +6,7 @@
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, MemoryAccess, Op as Inst, Scope, StorageClass};
 use tile_ir::ir::{Coord, ParamId, ValueId};
-use tile_ir::types::{TileType, Type, VectorType};
+use tile_ir::types::{Encoding, TileType, Type, VectorType};
 
 use crate::LowerError;
 use crate::abi::Surface;
@@ -93,7 +93,7 @@ impl Lowering<'_> {
     }
 
     /// Stores the 8 components of a chunk one after the other in memory.
-    fn store_run(&mut self, chunk: Id, tile: TileType, surface: Surface, address: Id) {
+    pub(super) fn store_run(&mut self, chunk: Id, tile: TileType, surface: Surface, address: Id) {
         // As 32-bit words, whatever the elements: the message moves those (xe_facts 7).
         let ty = if surface.esz == 4 { Ty::Int8(32) } else { Ty::IntVec(32, 2 * surface.esz) };
         let value = match Layout::of(tile).chunk() {
@@ -106,7 +106,7 @@ impl Lowering<'_> {
         self.e.effect(Inst::Store, operands);
     }
 
-    fn store_run_by_element(
+    pub(super) fn store_run_by_element(
         &mut self,
         chunk: Id,
         tile: TileType,
@@ -133,7 +133,7 @@ impl Lowering<'_> {
     }
 
     /// An address as a pointer.
-    fn pointer_as(&mut self, pointee: Ty, address: Id) -> Id {
+    pub(super) fn pointer_as(&mut self, pointee: Ty, address: Id) -> Id {
         let e = &mut self.e;
         let pointee = e.ty(pointee);
         let pointer = e.pointer(StorageClass::CrossWorkgroup, pointee);
@@ -256,6 +256,9 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let vector =
             self.kernel.ty(value).vector().ok_or(LowerError::Malformed("a value is used as a vector"))?;
+        if vector.encoding == Encoding::Wide {
+            return self.lower_store_wide(global, value, vector, at);
+        }
         self.scatter_vector(global, value, vector, at, |s, address, register| {
             let bytes = vector.dtype.size_bytes();
             let ty = if bytes == 4 { Layout::register(vector.dtype) } else { Ty::Int(8 * bytes) };

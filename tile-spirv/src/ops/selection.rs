@@ -81,7 +81,7 @@ impl Lowering<'_> {
         [a, b]: [ValueId; 2],
     ) -> Result<(), LowerError> {
         let result = self.result(op)?;
-        let ty = self.kernel.ty(result);
+        let ty = self.held(result);
         let (left, a, b) = (self.parts(x)?, self.operand_parts(ty, a)?, self.operand_parts(ty, b)?);
         let mut all = vec![];
         for (i, x) in left.into_iter().enumerate() {
@@ -112,7 +112,7 @@ impl Lowering<'_> {
 
     /// The chunks of a tile or the registers of a vector.
     fn parts(&self, value: ValueId) -> Result<Vec<Id>, LowerError> {
-        match self.kernel.ty(value) {
+        match self.held(value) {
             Type::Tile(_) => self.tile(value),
             Type::Vector(_) => self.vector(value),
             Type::Scalar(_) => Err(SCALAR),
@@ -121,7 +121,7 @@ impl Lowering<'_> {
 
     /// The parts of an operand beside a tile or vector of a type, as f32: its own, or a number in every one.
     fn operand_parts(&mut self, beside: Type, value: ValueId) -> Result<Vec<Id>, LowerError> {
-        match (self.kernel.ty(value), beside) {
+        match (self.held(value), beside) {
             (Type::Tile(tile), _) => {
                 let parts = self.tile(value)?;
                 Ok(parts.into_iter().map(|part| self.widened(tile.dtype, CHUNK, part)).collect())
@@ -138,13 +138,13 @@ impl Lowering<'_> {
 
     /// The parts of a mask and their type.
     fn mask_of(&self, value: ValueId) -> Result<(Ty, Vec<Id>), LowerError> {
-        let ty = if self.kernel.ty(value).tile().is_some() { Ty::Bool8 } else { Ty::Bool };
+        let ty = if self.held(value).tile().is_some() { Ty::Bool8 } else { Ty::Bool };
         Ok((ty, self.parts(value)?))
     }
 
     /// Parts as a value of the result's kind.
     fn like(&self, result: ValueId, parts: Vec<Id>) -> Result<Value, LowerError> {
-        match self.kernel.ty(result) {
+        match self.held(result) {
             Type::Tile(_) => Ok(Value::Tile(parts)),
             Type::Vector(_) => Ok(Value::Vector(parts)),
             Type::Scalar(_) => Err(SCALAR),
@@ -175,7 +175,7 @@ impl Lowering<'_> {
     }
 
     fn compare_elements(&mut self, op: Compare, lhs: ValueId, rhs: ValueId) -> Result<Value, LowerError> {
-        let ty = self.kernel.ty(lhs);
+        let ty = self.held(lhs);
         let inst = comparison(op, ty.dtype().is_some_and(DType::is_integer));
         match ty {
             Type::Tile(tile) => {
@@ -210,8 +210,8 @@ impl Lowering<'_> {
         yes: ValueId,
         no: ValueId,
     ) -> Result<Value, LowerError> {
-        let ty = self.kernel.ty(result);
-        let number = self.kernel.ty(no).scalar().is_some();
+        let ty = self.held(result);
+        let number = self.held(no).scalar().is_some();
         let (_, mask) = self.mask_of(mask)?;
         let (shape, no) = match ty {
             Type::Tile(tile) if number => {
@@ -235,7 +235,7 @@ impl Lowering<'_> {
     /// `iota`: the index is exact in f32, so that adding the start rounds once.
     fn count_elements(&mut self, result: ValueId, along: Along, start: ValueId) -> Result<Value, LowerError> {
         let start = self.scalar(start)?;
-        match self.kernel.ty(result) {
+        match self.held(result) {
             Type::Tile(tile) => self.count_tile(tile, along, start),
             Type::Vector(v) => {
                 let registers = Layout::registers(v) as u32;

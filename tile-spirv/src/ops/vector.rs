@@ -7,7 +7,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op as Inst};
 use tile_ir::ir::{Coord, Op, ParamId, ValueId, VectorOp};
 use tile_ir::map::{self, MapBinary};
-use tile_ir::types::{DType, VectorType};
+use tile_ir::types::{DType, Encoding, VectorType};
 
 use crate::LowerError;
 use crate::abi::Surface;
@@ -90,6 +90,9 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let result = self.result(op)?;
         let ty = self.vector_type(result)?;
+        if ty.encoding == Encoding::Wide {
+            return self.lower_load_wide(result, ty, global, at);
+        }
         let surface = self.surface(global, at.batch, at.depth)?;
         let row = self.exact(at.row, 1)?.at(&mut self.e, 0);
         let col = self.exact(at.col, Self::unit(at, ty.len))?;
@@ -158,8 +161,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Reads an element, which must lie in the plane, in the type it computes in.
-    fn read(&mut self, surface: Surface, dtype: DType, row: Id, col: Id) -> Id {
+    /// Reads the bits of an element, which must lie in the plane.
+    pub(super) fn read_word(&mut self, surface: Surface, row: Id, col: Id) -> Id {
         let address = self.address(surface, row, col);
         let from = self.pointer_to(surface, address);
         let ty = self.e.ty(Ty::Int(8 * surface.esz));
@@ -168,7 +171,12 @@ impl Lowering<'_> {
             Operand::MemoryAccess(MemoryAccess::ALIGNED),
             Operand::LiteralBit32(surface.esz),
         ];
-        let bits = self.e.value(Inst::Load, ty, operands);
+        self.e.value(Inst::Load, ty, operands)
+    }
+
+    /// Reads an element, which must lie in the plane, in the type it computes in.
+    fn read(&mut self, surface: Surface, dtype: DType, row: Id, col: Id) -> Id {
+        let bits = self.read_word(surface, row, col);
         match dtype {
             DType::F32 => self.e.pure(Inst::Bitcast, LANE, &[bits]),
             // No tensor holds masks.

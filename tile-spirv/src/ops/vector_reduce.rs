@@ -10,7 +10,7 @@
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op as Inst, Scope};
 use tile_ir::ir::{Extreme, Op, Reduction, ValueId};
-use tile_ir::types::{Along, DType, TileType, VectorType};
+use tile_ir::types::{Along, DType, Encoding, TileType, VectorType};
 
 use crate::LowerError;
 use crate::arith::U32;
@@ -54,20 +54,29 @@ impl Lowering<'_> {
         vector: ValueId,
     ) -> Result<(), LowerError> {
         let (result, ty) = (self.result(op)?, self.vector_of(vector)?);
-        let registers = self.vector(vector)?;
-        let mut so_far = registers[0];
-        for (i, &next) in (1u32..).zip(&registers[1..]) {
-            let both = self.binary_of(Form::Register, ty.dtype, how.combiner(), so_far, next);
-            so_far = match self.held(ty, i) {
-                Some(held) => self.e.select(Layout::register(ty.dtype), held, both, so_far),
-                None => both,
-            };
-        }
+        let so_far = match ty.encoding {
+            Encoding::Wide => self.reduced_wide(how, vector, ty)?,
+            Encoding::Line(_) => self.reduced_line(how, vector, ty)?,
+        };
         // Eight elements are in the lower lanes alone.
         let all = self.fold_lanes(how, ty.dtype, so_far, if ty.len < LANES { 4 } else { 8 });
         let scalar = self.first_lane(Layout::register(ty.dtype), all);
         self.bind(&[result], &[scalar]);
         Ok(())
+    }
+
+    /// The registers of a vector combined from left to right.
+    fn reduced_line(&mut self, how: Reduction, vector: ValueId, ty: VectorType) -> Result<Id, LowerError> {
+        let registers = self.vector(vector)?;
+        let mut so_far = registers[0];
+        for (i, &next) in (1u32..).zip(&registers[1..]) {
+            let both = self.binary_of(Form::Register, ty.dtype, how.combiner(), so_far, next);
+            so_far = match self.has_element(ty, i) {
+                Some(has) => self.e.select(Layout::register(ty.dtype), has, both, so_far),
+                None => both,
+            };
+        }
+        Ok(so_far)
     }
 
     /// Combines each lane with those at a distance and at every half of it.
@@ -82,7 +91,7 @@ impl Lowering<'_> {
     }
 
     /// `bool`: this lane holds an element of register `i` of a vector; `None` where every lane does.
-    fn held(&mut self, ty: VectorType, i: u32) -> Option<Id> {
+    fn has_element(&mut self, ty: VectorType, i: u32) -> Option<Id> {
         let left = ty.len - LANES * i;
         (left < LANES).then(|| {
             let (lane, end) = (self.lane(), self.e.u32(left));
@@ -113,13 +122,13 @@ impl Lowering<'_> {
         self.e.value(inst, ty, operands.iter().map(|&id| Operand::IdRef(id)).collect())
     }
 
-    fn number(&mut self, form: Form, value: u64) -> Id {
+    pub(super) fn number(&mut self, form: Form, value: u64) -> Id {
         let one = self.e.int(U32, value);
         if matches!(form, Form::Chunk) { self.splat(Ty::Int8(32), one) } else { one }
     }
 
     /// The keys of elements in the type they compute in.
-    fn keys(&mut self, form: Form, how: Extreme, dtype: DType, x: Id) -> Id {
+    pub(super) fn keys(&mut self, form: Form, how: Extreme, dtype: DType, x: Id) -> Id {
         let (ints, bools) = words(form);
         if dtype.is_integer() {
             return match how {
@@ -144,7 +153,7 @@ impl Lowering<'_> {
     }
 
     /// The better of two keys and its index; the first where they are equal.
-    fn better(&mut self, form: Form, [key, index]: [Id; 2], [next, at]: [Id; 2]) -> [Id; 2] {
+    pub(super) fn better(&mut self, form: Form, [key, index]: [Id; 2], [next, at]: [Id; 2]) -> [Id; 2] {
         let (ints, bools) = words(form);
         let wins = self.inst(Inst::SGreaterThan, bools, &[next, key]);
         [(next, key), (at, index)].map(|(yes, no)| self.inst(Inst::Select, ints, &[wins, yes, no]))
@@ -153,10 +162,39 @@ impl Lowering<'_> {
     /// `argmax`, `argmin` of a vector.
     pub(crate) fn lower_arg(&mut self, op: &Op, how: Extreme, vector: ValueId) -> Result<(), LowerError> {
         let (result, ty) = (self.result(op)?, self.vector_of(vector)?);
+        let (key, all) = match ty.encoding {
+            Encoding::Wide => self.arg_wide(how, vector, ty)?,
+            Encoding::Line(_) => self.arg_line(how, vector, ty)?,
+        };
+        let most = self.fold_lanes(Reduction::Max, DType::I32, key, LANES / 2);
+        let mut lowest = None;
+        for [key, index] in all {
+            let next = self.candidate(key, most, index);
+            lowest = Some(match lowest {
+                Some(index) => {
+                    self.binary_of(Form::Register, DType::I32, Reduction::Min.combiner(), index, next)
+                }
+                None => next,
+            });
+        }
+        let lowest = lowest.ok_or(LowerError::Malformed("a vector has no registers"))?;
+        let all = self.fold_lanes(Reduction::Min, DType::I32, lowest, LANES / 2);
+        let scalar = self.first_lane(U32, all);
+        self.bind(&[result], &[scalar]);
+        Ok(())
+    }
+
+    /// The best key in each lane of a vector, and it with its index.
+    fn arg_line(
+        &mut self,
+        how: Extreme,
+        vector: ValueId,
+        ty: VectorType,
+    ) -> Result<(Id, Vec<[Id; 2]>), LowerError> {
         let mut best: Option<[Id; 2]> = None;
         for (i, x) in (0..).zip(self.vector(vector)?) {
             let mut key = self.keys(Form::Register, how, ty.dtype, x);
-            if let Some(held) = self.held(ty, i) {
+            if let Some(held) = self.has_element(ty, i) {
                 // Its index is beyond those of all elements, so it loses to a NaN as well.
                 let least = self.e.int(U32, LEAST);
                 key = self.e.select(U32, held, key, least);
@@ -168,13 +206,8 @@ impl Lowering<'_> {
                 None => next,
             });
         }
-        let [key, index] = best.ok_or(LowerError::Malformed("a vector has no registers"))?;
-        let most = self.fold_lanes(Reduction::Max, DType::I32, key, LANES / 2);
-        let index = self.candidate(key, most, index);
-        let all = self.fold_lanes(Reduction::Min, DType::I32, index, LANES / 2);
-        let scalar = self.first_lane(U32, all);
-        self.bind(&[result], &[scalar]);
-        Ok(())
+        let best = best.ok_or(LowerError::Malformed("a vector has no registers"))?;
+        Ok((best[0], vec![best]))
     }
 
     /// A lane's index if its key is the best one, and otherwise more than any index.

@@ -10,7 +10,7 @@ use tile_ir::ir::{
 };
 use tile_ir::map::{MapBinary, MapUnary};
 use tile_ir::scalar::{Binary, Compare, Const};
-use tile_ir::types::{Along, DType, Role, ScalarType, TileType, Type, VectorType};
+use tile_ir::types::{Along, DType, Encoding, Role, ScalarType, TileType, Type, VectorType};
 use tile_ir::verify::{Verified, verify};
 
 /// `u32` as a type.
@@ -25,8 +25,8 @@ pub fn tile(dtype: DType, rows: u32, cols: u32, role: Role) -> Type {
 pub const F32: Type = Type::Scalar(ScalarType::F32);
 
 /// A vector type.
-pub fn vector(dtype: DType, len: u32, along: Along) -> Type {
-    Type::Vector(VectorType { dtype, len, along })
+pub fn vector(dtype: DType, len: u32, encoding: impl Into<Encoding>) -> Type {
+    Type::Vector(VectorType { dtype, len, encoding: encoding.into() })
 }
 
 /// Builds one kernel; ops go to the innermost open region.

@@ -63,7 +63,7 @@ impl OneTile {
     pub fn shown(&mut self, of: ValueId) -> ValueId {
         let v = self.b.kernel.ty(of).vector().expect("a vector is shown");
         let dtype = v.dtype.wide();
-        let wide = self.b.convert(of, vector(dtype, v.len, v.along));
+        let wide = self.b.convert(of, vector(dtype, v.len, v.encoding));
         let ty = tile(dtype, self.size.0, self.size.1, Role::Row);
         // Minus 0 is neutral for every sum.
         let zero = if dtype.is_integer() {

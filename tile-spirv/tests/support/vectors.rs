@@ -3,21 +3,22 @@
 use super::{Sample, Shown, Small};
 use crate::support::{tile, vector};
 use tile_ir::ir::{Extreme, LoadForm, OpKind, Reduction, Unit, ValueId, VectorOp};
-use tile_ir::types::{Along, DType, Role, ScalarType, Type};
+use tile_ir::map::MapBinary;
+use tile_ir::types::{Along, DType, Encoding, Role, ScalarType, Type};
 
 /// A kernel with a vector that was loaded.
-fn loaded(dtype: DType, len: u32, along: Along) -> (Small, ValueId) {
+fn loaded(dtype: DType, len: u32, encoding: impl Into<Encoding>) -> (Small, ValueId) {
     let mut s = Small::new(dtype.wide(), dtype);
     let at = s.at(Unit::Tiles, 1, 2);
-    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(dtype, len, along));
+    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(dtype, len, encoding));
     (s, v)
 }
 
 /// A kernel that stores a vector to an output of its type.
-pub(super) fn stored(dtype: DType, len: u32, along: Along) -> tile_ir::verify::Verified {
+pub(super) fn stored(dtype: DType, len: u32, encoding: impl Into<Encoding>) -> tile_ir::verify::Verified {
     let mut s = Small::new(dtype, dtype);
     let at = s.at(Unit::Tiles, 1, 2);
-    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(dtype, len, along));
+    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(dtype, len, encoding));
     s.b.push(OpKind::Vector(VectorOp::Store { global: s.c, vector: v, at }), &[]);
     s.b.finish()
 }
@@ -27,9 +28,9 @@ pub(super) fn reduced(
     what: impl Fn(ValueId) -> VectorOp,
     dtype: DType,
     len: u32,
-    along: Along,
+    encoding: impl Into<Encoding>,
 ) -> tile_ir::verify::Verified {
-    let (mut s, v) = loaded(dtype, len, along);
+    let (mut s, v) = loaded(dtype, len, encoding);
     let op = what(v);
     let index = matches!(op, VectorOp::Arg { .. });
     let ty = if index { ScalarType::I32 } else { dtype.scalar() };
@@ -101,4 +102,37 @@ pub(super) fn vector_op_samples(out: &mut Vec<Sample>) {
         s.b.push(OpKind::Vector(VectorOp::Store { global: s.c, vector: v, at }), &[]);
         add(op, "f32_32".into(), s.b.finish());
     }
+    for (dtype, len) in [(DType::Bf16, 256), (DType::F32, 128)] {
+        add(
+            "load_vec",
+            format!("{dtype}_{len}_wide"),
+            reduced(|vector| VectorOp::Reduce { how: Reduction::Sum, vector }, dtype, len, Encoding::Wide),
+        );
+        add("store_vec", format!("{dtype}_{len}_wide"), stored(dtype, len, Encoding::Wide));
+    }
+    for (len, variant) in [(1024, "bf16_1024_squares"), (4096, "bf16_4096_squares")] {
+        add("reduce_sum", variant.into(), sum_of_squares(len));
+    }
+    add(
+        "argmax",
+        "bf16_256_wide".into(),
+        reduced(|vector| VectorOp::Arg { how: Extreme::Max, vector }, DType::Bf16, 256, Encoding::Wide),
+    );
+}
+
+/// A kernel that loads a row of bf16 and fills a tile with the sum of its squares, in f32.
+fn sum_of_squares(len: u32) -> tile_ir::verify::Verified {
+    let mut s = Small::new(DType::F32, DType::Bf16);
+    let at = s.at(Unit::Tiles, 1, 2);
+    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(DType::Bf16, len, Encoding::Wide));
+    let wide = s.b.one(OpKind::Convert { tile: v }, vector(DType::F32, len, Encoding::Wide));
+    let squares = s.b.one(
+        OpKind::MapBinary { op: MapBinary::Mul, lhs: wide, rhs: wide },
+        vector(DType::F32, len, Encoding::Wide),
+    );
+    let how = Reduction::Sum;
+    let value =
+        s.b.one(OpKind::Vector(VectorOp::Reduce { how, vector: squares }), Type::Scalar(ScalarType::F32));
+    let x = s.b.one(OpKind::Fill { value }, tile(DType::F32, 8, 16, Role::Row));
+    s.store(x)
 }

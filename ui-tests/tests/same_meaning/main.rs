@@ -22,6 +22,7 @@ mod tiles;
 mod topk;
 mod vector_ops;
 mod vectors;
+mod wide;
 
 use tile_std::prelude::*;
 

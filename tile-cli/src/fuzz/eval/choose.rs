@@ -67,9 +67,10 @@ impl Eval<'_> {
         let cols = ty.tile().map_or(len, |t| t.cols as usize);
         Ok(match (self.get(rhs)?, self.kernel.ty(rhs), ty) {
             (Val::Scalar(c, e), ..) => vec![number(*c, *e)?; len],
-            (Val::Grid(g), Type::Vector(v), Type::Tile(_)) => match v.along {
-                Along::Rows => (0..len).map(|i| g.data[i / cols]).collect(),
-                Along::Cols => (0..len).map(|i| g.data[i % cols]).collect(),
+            (Val::Grid(g), Type::Vector(v), Type::Tile(_)) => match v.encoding.along() {
+                Some(Along::Rows) => (0..len).map(|i| g.data[i / cols]).collect(),
+                Some(Along::Cols) => (0..len).map(|i| g.data[i % cols]).collect(),
+                None => return Err(Stop::Malformed("a wide vector meets a tile")),
             },
             (Val::Grid(g), ..) => g.data.clone(),
         })
