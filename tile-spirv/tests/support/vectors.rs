@@ -3,7 +3,7 @@
 use super::{Sample, Shown, Small};
 use crate::support::{tile, vector};
 use tile_ir::ir::{Extreme, LoadForm, OpKind, Reduction, Unit, ValueId, VectorOp};
-use tile_ir::map::MapBinary;
+use tile_ir::map::MapTernary;
 use tile_ir::types::{Along, DType, Encoding, Role, ScalarType, Type};
 
 /// A kernel with a vector that was loaded.
@@ -110,8 +110,8 @@ pub(super) fn vector_op_samples(out: &mut Vec<Sample>) {
         );
         add("store_vec", format!("{dtype}_{len}_wide"), stored(dtype, len, Encoding::Wide));
     }
-    for (len, variant) in [(1024, "bf16_1024_squares"), (4096, "bf16_4096_squares")] {
-        add("reduce_sum", variant.into(), sum_of_squares(len));
+    for (pieces, variant) in [(1, "bf16_1024_squares"), (4, "bf16_4096_squares")] {
+        add("reduce_sum", variant.into(), sum_of_squares(pieces));
     }
     add(
         "argmax",
@@ -120,19 +120,21 @@ pub(super) fn vector_op_samples(out: &mut Vec<Sample>) {
     );
 }
 
-/// A kernel that loads a row of bf16 and fills a tile with the sum of its squares, in f32.
-fn sum_of_squares(len: u32) -> tile_ir::verify::Verified {
+/// A kernel that loads a row of bf16 in pieces of 1,024 and fills a tile with the sum of its squares, in f32.
+fn sum_of_squares(pieces: u32) -> tile_ir::verify::Verified {
+    let len = 1024;
     let mut s = Small::new(DType::F32, DType::Bf16);
-    let at = s.at(Unit::Tiles, 1, 2);
-    let v = s.b.one(OpKind::LoadVector { global: s.a, at }, vector(DType::Bf16, len, Encoding::Wide));
-    let wide = s.b.one(OpKind::Convert { tile: v }, vector(DType::F32, len, Encoding::Wide));
-    let squares = s.b.one(
-        OpKind::MapBinary { op: MapBinary::Mul, lhs: wide, rhs: wide },
-        vector(DType::F32, len, Encoding::Wide),
-    );
-    let how = Reduction::Sum;
-    let value =
-        s.b.one(OpKind::Vector(VectorOp::Reduce { how, vector: squares }), Type::Scalar(ScalarType::F32));
+    let float = vector(DType::F32, len, Encoding::Wide);
+    let mut sums = s.b.one(OpKind::Zeros, float);
+    for piece in 0..pieces {
+        let at = s.at(Unit::Tiles, 1, piece);
+        let kind = OpKind::LoadVector { global: s.a, at };
+        let v = s.b.one(kind, vector(DType::Bf16, len, Encoding::Wide));
+        let x = s.b.one(OpKind::Convert { tile: v }, float);
+        sums = s.b.one(OpKind::MapTernary { op: MapTernary::Fma, x, a: x, b: sums }, float);
+    }
+    let kind = OpKind::Vector(VectorOp::Reduce { how: Reduction::Sum, vector: sums });
+    let value = s.b.one(kind, Type::Scalar(ScalarType::F32));
     let x = s.b.one(OpKind::Fill { value }, tile(DType::F32, 8, 16, Role::Row));
     s.store(x)
 }

@@ -139,7 +139,7 @@ fn pieces_begin_at_any_element() {
             );
             for c in 0..200u64 {
                 let inside = c >= u64::from(to) && c < u64::from(to) + 128;
-                let source = u64::from(from) + c.wrapping_sub(u64::from(to));
+                let source = u64::from(from).wrapping_add(c.wrapping_sub(u64::from(to)));
                 let want = match (inside, source < 200) {
                     (true, true) => (200 + source) as f32,
                     (true, false) => 0.0,
