@@ -135,7 +135,7 @@ pub(super) fn check(kernel: &Kernel, op: &Op, what: &Selection) -> Checked {
         }
         Selection::Iota { along, start } => {
             if let Type::Vector(v) = out
-                && v.along != *along
+                && v.encoding != (*along).into()
             {
                 return fail(
                     Code::Iota,

@@ -6,7 +6,7 @@
 use rspirv::spirv::Op as Inst;
 use tile_ir::ir::{Op, ValueId};
 use tile_ir::map::{self, MapBinary, MapTernary, MapUnary};
-use tile_ir::types::{Along, DType, Type};
+use tile_ir::types::{Along, DType, Encoding, Type};
 
 use super::slabs::{Slab, wide};
 use crate::LowerError;
@@ -194,9 +194,10 @@ impl Lowering<'_> {
                 let number = self.scalar(right)?;
                 Beside::All(self.spread_over(wide(dtype, LANES), number))
             }
-            Type::Vector(v) if is_tile => match v.along {
-                Along::Rows => Beside::Rows(self.slab(right)?),
-                Along::Cols => Beside::Cols(self.slab(right)?),
+            Type::Vector(v) if is_tile => match v.encoding {
+                Encoding::Line(Along::Rows) => Beside::Rows(self.slab(right)?),
+                Encoding::Line(Along::Cols) => Beside::Cols(self.slab(right)?),
+                Encoding::Wide => return Err(LowerError::Malformed("a wide vector meets a tile")),
             },
             Type::Tile(_) | Type::Vector(_) => Beside::Slab(self.slab(right)?),
         })
