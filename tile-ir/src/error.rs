@@ -133,7 +133,8 @@ codes! {
          and their kin give indices, `rv<i32, ..>`. On a vector, `reduce_max`, `reduce_min`, `reduce_sum`, `reduce_prod` give a scalar (f32, or \
          i32 for integers), and `argmax`, `argmin` an index, i32. All elements of a tile: `x.col_sum().reduce_sum()`.";
     VectorLength = "T035", "The length of a vector is that of a tile's side, a multiple of 8 per row, of 16 per column; of a wide vector a multiple of 128.",
-        "A vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns.";
+        "A `PerRow` or `PerCol` vector exists beside tiles: `rv<f32, M, PerRow>` beside tiles of M rows, `rv<f32, N, PerCol>` beside tiles of N columns. \
+         `rv<f32, LEN, Wide>` stands by itself, in units of 128 elements: 8 in each of 16 lanes.";
     LoopExit = "T036", "`break` and `continue` stand in a loop.",
         "They leave, or go on with, the innermost `for` or `while` around them.";
     Closure = "T037", "A closure over elements is one expression of element-wise ops.",
@@ -227,7 +228,7 @@ codes! {
         "At the value `at` of `own_tile::<M, N>(..)`, `store_vec` stores a `PerCol` vector of N elements to row `at.row()` of an output, as the \
          `at.col()`-th vector of that row, and a `PerRow` vector of M elements to row `at.col()`, as the `at.row()`-th. No two sub-groups have \
          one of these places; but a place of one kind meets places of the other kind, and tiles, that other sub-groups own. So each output takes \
-         one kind. `load_vec` reads a vector back at `[at.row(), at.col()]`, or `[at.col(), at.row()]`.";
+         one kind. `Wide` vectors have the places of `PerCol` vectors. `load_vec` reads a vector back at `[at.row(), at.col()]`, or `[at.col(), at.row()]`.";
     Encoding = "T072", "`to_per_row` and `to_per_col` turn a vector of the other encoding.",
         "`PerRow` vectors have one element per row of a tile, `PerCol` vectors one per column. `v.to_per_col()` takes a `PerRow` vector whose length is \
          a multiple of 16, `v.to_per_row()` a `PerCol` vector; the elements stay in order.";

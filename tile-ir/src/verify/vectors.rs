@@ -10,7 +10,7 @@ use crate::ir::{Access, Coord, GroupOp, Op, OpKind, ParamId, Unit, VectorOp};
 use crate::types::{Along, Encoding, VectorType};
 
 /// How an output is touched.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Way {
     Tiles,
     Vectors(Encoding),
@@ -21,7 +21,17 @@ impl Way {
         match self {
             Way::Tiles => "tiles",
             Way::Vectors(Encoding::Line(Along::Rows)) => "`PerRow` vectors",
-            Way::Vectors(Encoding::Line(Along::Cols) | Encoding::Wide) => "`PerCol` or wide vectors",
+            Way::Vectors(Encoding::Line(Along::Cols)) => "`PerCol` vectors",
+            Way::Vectors(Encoding::Wide) => "`Wide` vectors",
+        }
+    }
+
+    /// The lines that the places lie along: wide vectors have those of `PerCol` vectors. Tiles have none.
+    const fn places(self) -> Option<Along> {
+        match self {
+            Way::Tiles => None,
+            Way::Vectors(Encoding::Line(along)) => Some(along),
+            Way::Vectors(Encoding::Wide) => Some(Along::Cols),
         }
     }
 }
@@ -78,7 +88,7 @@ impl<'a> Verifier<'a> {
         kernel.body.walk(&mut |op| {
             let Some((global, way)) = way_of(op, |v| kernel.ty(v).vector()) else { return };
             if let Some(first) = ways.get_mut(global.0 as usize)
-                && *first.get_or_insert(way) != way
+                && first.get_or_insert(way).places() != way.places()
                 && matches!(kernel.global(global), Some((_, Access::Out)))
             {
                 mixed.push((global, op.span, op.kind.name(), way, first.unwrap_or(way)));
@@ -103,7 +113,7 @@ impl<'a> Verifier<'a> {
 
 fn way_of(op: &Op, vector: impl Fn(crate::ir::ValueId) -> Option<VectorType>) -> Option<(ParamId, Way)> {
     if let OpKind::Vector(VectorOp::Store { global, vector: v, .. }) = &op.kind {
-        return vector(*v).map(|v| (*global, Way::Vectors(place(v.encoding))));
+        return vector(*v).map(|v| (*global, Way::Vectors(v.encoding)));
     }
     if let OpKind::Store { global, .. }
     | OpKind::StoreTranspose { global, .. }
@@ -113,12 +123,4 @@ fn way_of(op: &Op, vector: impl Fn(crate::ir::ValueId) -> Option<VectorType>) ->
         return Some((*global, Way::Tiles));
     }
     None
-}
-
-/// Wide vectors have the places of those along columns.
-const fn place(encoding: Encoding) -> Encoding {
-    match encoding {
-        Encoding::Wide => Encoding::Line(Along::Cols),
-        line @ Encoding::Line(_) => line,
-    }
 }
