@@ -28,6 +28,8 @@ const PER_LANE: u32 = WIDE_UNIT / LANES;
 struct Place {
     surface: Surface,
     row: Id,
+    /// The first column of the vector.
+    start: Position,
     /// The first column of this lane.
     col: Position,
     /// `bool`: the row exists, and has columns.
@@ -40,21 +42,22 @@ impl Lowering<'_> {
     fn wide_place(&mut self, ty: VectorType, global: ParamId, at: &Coord) -> Result<Place, LowerError> {
         let surface = self.surface(global, at.batch, at.depth)?;
         let row = self.exact(at.row, 1)?.at(&mut self.e, 0);
-        let col = self.exact(at.col, Self::unit(at, ty.len))?;
+        let start = self.exact(at.col, Self::unit(at, ty.len))?;
         let has_row = self.e.compare(Inst::ULessThan, row, surface.rows);
         // A plane that does not exist has no columns.
         let none = self.e.u32(0);
         let has_columns = self.e.compare(Inst::UGreaterThan, surface.cols, none);
         let exists = self.e.both_true(has_row, has_columns);
-        let mut by_element = self.crosses(surface, col, ty.len);
+        let mut by_element = self.crosses(surface, start, ty.len);
         if self.may_be_odd(at, surface) {
-            let column = col.at(&mut self.e, 0);
+            let column = start.at(&mut self.e, 0);
             let odd = self.is_odd(column, surface);
             by_element = self.e.pure(Inst::LogicalOr, Ty::Bool, &[by_element, odd]);
         }
         let lane = self.lane();
         let before = self.e.mul_u32(lane, PER_LANE);
-        Ok(Place { surface, row, col: col.plus(&mut self.e, before), exists, by_element })
+        let col = start.plus(&mut self.e, before);
+        Ok(Place { surface, row, start, col, exists, by_element })
     }
 
     /// `load_vec` of a wide vector.
@@ -79,7 +82,7 @@ impl Lowering<'_> {
                     s.branch(
                         place.by_element,
                         &types,
-                        |s| Ok(Some(s.wide_elements(place, tile))),
+                        |s| s.wide_elements(place, tile).map(Some),
                         |s| Ok(Some(s.wide_whole(place, tile))),
                     )
                 },
@@ -123,33 +126,47 @@ impl Lowering<'_> {
         out
     }
 
-    fn wide_elements(&mut self, place: Place, tile: TileType) -> Vec<Id> {
+    /// Chunk after chunk, each behind a branch: all together would hold more words than there are registers.
+    fn wide_elements(&mut self, place: Place, tile: TileType) -> Result<Vec<Id>, LowerError> {
         let layout = Layout::of(tile);
+        let zero = self.e.null(layout.chunk());
+        let mut out = vec![];
+        for b in 0..layout.across() {
+            let first = place.start.at(&mut self.e, WIDE_UNIT * b);
+            let begins_inside = self.e.compare(Inst::ULessThan, first, place.surface.cols);
+            let chunk = self.branch(
+                begins_inside,
+                &[layout.chunk()],
+                |s| Ok(Some(vec![s.wide_chunk_by_element(place, layout, b)])),
+                |_| Ok(Some(vec![zero])),
+            )?;
+            out.extend(chunk.ok_or(LowerError::Malformed("a branch has no way on"))?);
+        }
+        Ok(out)
+    }
+
+    /// The chunk of number `b`, of which an element is inside.
+    fn wide_chunk_by_element(&mut self, place: Place, layout: Layout, b: u32) -> Id {
         let surface = place.surface;
         let one = self.e.u32(1);
         let last = self.e.sub(U32, surface.cols, one);
         let component = layout.component();
         let zero = self.e.int(component, 0);
-        let mut out = vec![];
-        for b in 0..layout.across() {
-            let mut parts = vec![];
-            for c in 0..PER_LANE {
-                let column = place.col.at(&mut self.e, WIDE_UNIT * b + c);
-                let inside = self.e.compare(Inst::ULessThan, column, surface.cols);
-                // A lane outside reads the last column instead, so that all lanes read together.
-                let column = self.e.min(U32, column, last);
-                let word = self.read_word(surface, place.row, column);
-                let value = match component {
-                    Ty::Float(_) => self.e.pure(Inst::Bitcast, component, &[word]),
-                    _ => word,
-                };
-                parts.push(self.e.select(component, inside, value, zero));
-            }
-            let ty = self.e.ty(layout.chunk());
-            let operands = parts.into_iter().map(Operand::IdRef).collect();
-            out.push(self.e.value(Inst::CompositeConstruct, ty, operands));
+        let mut parts = vec![];
+        for c in 0..PER_LANE {
+            let column = place.col.at(&mut self.e, WIDE_UNIT * b + c);
+            let inside = self.e.compare(Inst::ULessThan, column, surface.cols);
+            // A lane outside reads the last column instead, so that all lanes read together.
+            let column = self.e.min(U32, column, last);
+            let word = self.read_word(surface, place.row, column);
+            let value = match component {
+                Ty::Float(_) => self.e.pure(Inst::Bitcast, component, &[word]),
+                _ => word,
+            };
+            parts.push(self.e.select(component, inside, value, zero));
         }
-        out
+        let ty = self.e.ty(layout.chunk());
+        self.e.value(Inst::CompositeConstruct, ty, parts.into_iter().map(Operand::IdRef).collect())
     }
 
     /// `store_vec` of a wide vector.
