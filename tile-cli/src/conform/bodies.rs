@@ -224,15 +224,16 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
             &["let y: rt<f32, M, N> = fill(load_scalar(b, THERE));", STORE],
         )],
         Family::Prefetch => {
-            let peers: &[&str] =
-                if name == "prefetch_load" { &[""] } else { &[", Peers::Row", ", Peers::Col"] };
-            let one = |peers: &&str| {
+            // Work shared with nobody is not shared, so these grids have peers.
+            let peers: &[(&str, Option<(u32, u32)>)] = if name == "prefetch_load" {
+                &[("", None)]
+            } else {
+                &[(", Peers::Row", Some((1, 2))), (", Peers::Col", Some((2, 1)))]
+            };
+            let one = |&(peers, grid): &(&str, Option<(u32, u32)>)| {
                 let line = format!("{name}::<rt<B, M, N>>(b, AT{peers});");
-                body(
-                    format!("whole{peers}"),
-                    own_type(),
-                    &[&line, "let y: rt<B, M, N> = load(b, AT);", STORE],
-                )
+                let lines = [line.as_str(), "let y: rt<B, M, N> = load(b, AT);", STORE];
+                Body { grid, ..body(format!("whole{peers}"), own_type(), &lines) }
             };
             peers.iter().map(one).collect()
         }
