@@ -243,3 +243,25 @@ fn vectors_cost_what_is_written_down() {
         }
     }
 }
+
+/// Wide vectors move in messages of 16 or 32 bytes per lane (xe_facts 7); a ragged end moves element by element.
+#[test]
+fn wide_vectors_move_16_bytes_per_lane() {
+    let Some(tools) = Tools::find("messages of wide vectors") else { return };
+    let cases = [
+        ("load_vec", "bf16_256_wide", 2, 0),
+        ("load_vec", "f32_128_wide", 2, 0),
+        ("store_vec", "bf16_256_wide", 2, 2),
+        ("store_vec", "f32_128_wide", 2, 2),
+        ("reduce_sum", "bf16_4096_squares", 32, 0),
+    ];
+    for (op, variant, loads, stores) in cases {
+        let sample = corpus::samples().into_iter().find(|s| s.op == op && s.variant == variant);
+        let sample = sample.unwrap_or_else(|| panic!("no sample {op} {variant}"));
+        let module = tile_spirv::lower(&sample.kernel).expect("lowers").remove(0);
+        for device in ["pvc", "bmg"] {
+            let code = tools.compile(&module, device);
+            assert_eq!((code.wide_loads, code.wide_stores), (loads, stores), "{op} {variant} on {device}");
+        }
+    }
+}

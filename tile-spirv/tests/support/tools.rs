@@ -22,6 +22,10 @@ pub struct Compiled {
     /// Exponentials and reciprocals of 16 lanes.
     pub wide_exp: usize,
     pub wide_inv: usize,
+    /// 16-byte parts that each lane loads from addresses of its own.
+    pub wide_loads: usize,
+    /// 16-byte parts that each lane stores likewise.
+    pub wide_stores: usize,
     pub spill: u32,
     pub registers: u32,
     /// Dpas instructions that read a null accumulator.
@@ -98,10 +102,14 @@ impl Tools {
         };
         let list: Vec<&str> = instructions(&asm).into_iter().filter(|l| !l.ends_with(':')).collect();
         let count = |what: &str| list.iter().filter(|l| l.contains(what)).count();
+        let per_lane =
+            |what: &str| count(&format!("{what}.ugm.d32x4.")) + 2 * count(&format!("{what}.ugm.d32x8."));
         Compiled {
             instructions: list.len(),
             wide_exp: count("math.exp (16|"),
             wide_inv: count("math.inv (16|"),
+            wide_loads: per_lane("load"),
+            wide_stores: per_lane("store"),
             spill: number("spill_size").unwrap_or(0),
             registers: number("grf_count").expect("the register count"),
             null_dpas: asm.lines().filter(|l| l.contains("dpas") && l.contains("null")).count(),
