@@ -79,6 +79,8 @@ pub(super) fn wide(op: &Entry) -> Vec<Body> {
         Family::MapTernary => shown(&format!("let y = v.{name}(&v, x);")),
         Family::MapCompare => shown(&format!("let y = v.{name}(x).select(&v, &v.abs());")),
         Family::Convert => shown("let y = v.to::<f32>().to::<B>();"),
+        Family::Scale => shown("let y = v.scale(x);"),
+        Family::Zeros => shown("let u: rv<B, 128, Wide> = zeros();\nlet y = v.max(&u);"),
         Family::Fill => shown("let u: rv<B, 128, Wide> = fill(x);\nlet y = v.max(&u);"),
         Family::ReduceVector => {
             let line = format!("let y: rt<f32, M, N> = fill(v.{name}());");
