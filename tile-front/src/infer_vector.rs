@@ -71,18 +71,7 @@ impl Infer<'_> {
         name: &Ident,
     ) -> Option<Val> {
         let span = e.span;
-        let dtype = match &val {
-            Val::Tile(_, sym) => Some(sym.dtype.clone()),
-            Val::Vector(_, sym) => Some(sym.dtype.clone()),
-            Val::Scalar(..)
-            | Val::Int(_)
-            | Val::Own(_)
-            | Val::Shared(..)
-            | Val::Global(_)
-            | Val::Tuple(_)
-            | Val::Unit
-            | Val::Broken => None,
-        };
+        let dtype = val.elements();
         if let Some(dtype) = &dtype {
             self.check_bound(&name.to_string(), dtype, Bound::Element, span)?;
         }

@@ -102,6 +102,24 @@ pub enum Val {
     Broken,
 }
 
+impl Val {
+    /// The element type of a tile or vector.
+    pub fn elements(&self) -> Option<DTypeRef> {
+        match self {
+            Val::Tile(_, sym) => Some(sym.dtype.clone()),
+            Val::Vector(_, sym) => Some(sym.dtype.clone()),
+            Val::Scalar(..)
+            | Val::Int(_)
+            | Val::Own(_)
+            | Val::Shared(..)
+            | Val::Global(_)
+            | Val::Tuple(_)
+            | Val::Unit
+            | Val::Broken => None,
+        }
+    }
+}
+
 /// The value of `own_tile`.
 #[derive(Clone, Debug)]
 pub struct Owned {

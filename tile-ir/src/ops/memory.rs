@@ -131,6 +131,20 @@ pub(super) fn global_of(kernel: &Kernel, op: &Op, id: ParamId) -> Result<(DType,
     })
 }
 
+/// The element type of an output.
+pub(super) fn output_of(kernel: &Kernel, op: &Op, id: ParamId) -> Result<DType, Diagnostic> {
+    let (dtype, access) = global_of(kernel, op, id)?;
+    if access != Access::Out {
+        return Err(Diagnostic::new(
+            Code::Arguments,
+            op.span,
+            format!("`{}` writes to an output; this parameter is an input", op.kind.name()),
+            "make the parameter `&mut gl<T>`",
+        ));
+    }
+    Ok(dtype)
+}
+
 pub(super) fn check_coord(kernel: &Kernel, op: &Op, at: &Coord) -> Result<(), Diagnostic> {
     for value in at.values() {
         let ty = kernel.ty(value);
@@ -239,16 +253,8 @@ fn check_store(
     tile: ValueId,
     at: &Coord,
 ) -> Result<(), Diagnostic> {
-    let (dtype, access) = global_of(kernel, op, global)?;
+    let dtype = output_of(kernel, op, global)?;
     check_coord(kernel, op, at)?;
-    if access != Access::Out {
-        return Err(Diagnostic::new(
-            Code::Arguments,
-            op.span,
-            format!("`{}` writes to an output; this parameter is an input", op.kind.name()),
-            "make the parameter `&mut gl<T>`",
-        ));
-    }
     let t = tile_of(kernel, op, tile)?;
     let stores = t.role == Role::Row || (t.role == Role::Acc && dtype.accumulates());
     if t.dtype != dtype || !stores {
@@ -275,16 +281,8 @@ fn check_atomic(
     at: &Coord,
     vector: bool,
 ) -> Result<(), Diagnostic> {
-    let (dtype, access) = global_of(kernel, op, global)?;
+    let dtype = output_of(kernel, op, global)?;
     check_coord(kernel, op, at)?;
-    if access != Access::Out {
-        return Err(Diagnostic::new(
-            Code::Arguments,
-            op.span,
-            format!("`{}` writes to an output; this parameter is an input", op.kind.name()),
-            "make the parameter `&mut gl<T>`",
-        ));
-    }
     let ty = kernel.ty(value);
     let (fits, takes) = if vector {
         (ty.vector().is_some(), "a vector")

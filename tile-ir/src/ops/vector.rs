@@ -8,10 +8,10 @@
 //! number, so it is found only where all are NaN, and then at index 0; the two zeros are equal. This is the element that
 //! `row_max` gives (and not what PyTorch's `argmax` does, which gives the first NaN). So for the smallest.
 
-use super::memory::{check_coord, global_of};
+use super::memory::{check_coord, output_of};
 use super::{Checked, check_type, result};
 use crate::error::{Code, Diagnostic};
-use crate::ir::{Access, Coord, Kernel, Op, OpKind, ParamId, Selection, ValueId, VectorOp};
+use crate::ir::{Coord, Kernel, Op, OpKind, ParamId, Selection, ValueId, VectorOp};
 use crate::legal::Device;
 use crate::types::{Along, DType, Encoding, Type, VectorType};
 
@@ -114,16 +114,8 @@ fn check_store(
     vector: ValueId,
     at: &Coord,
 ) -> Result<(), Diagnostic> {
-    let (dtype, access) = global_of(kernel, op, global)?;
+    let dtype = output_of(kernel, op, global)?;
     check_coord(kernel, op, at)?;
-    if access != Access::Out {
-        return Err(Diagnostic::new(
-            Code::Arguments,
-            op.span,
-            format!("`{}` writes to an output; this parameter is an input", op.kind.name()),
-            "make the parameter `&mut gl<T>`",
-        ));
-    }
     let ty = kernel.ty(vector);
     let Some(v) = ty.vector().filter(|v| v.dtype == dtype) else {
         let help = if ty.vector().is_some() {
