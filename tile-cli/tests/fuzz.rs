@@ -18,9 +18,9 @@ fn random_kernels_do_what_their_ir_means() {
     assert!(report.findings.is_empty(), "{}", report.text());
     // The run must have looked at something.
     assert_eq!(report.cases, 80);
-    assert!(report.agree >= 56, "{}", report.text());
+    assert!(report.agree >= 60, "{}", report.text());
     let [exact, close, _] = report.elements;
-    assert!(exact > 30_000 && close > 10_000, "{}", report.text());
+    assert!(exact > 80_000 && close > 80_000, "{}", report.text());
     // A kernel may divide 0 by what may be 0: then nothing of it is certain. In all others most of it is: a number near a half may
     // become either of two bytes.
     let (mut blind, mut certain, mut uncertain) = (0, 0, 0);
