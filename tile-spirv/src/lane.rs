@@ -12,7 +12,7 @@
 //! | `walk` | loops over the vectors of a slab |
 //! | `elements` | vectors of elements: in memory, in the type they compute in, rounded |
 //! | `memory`, `atomic`, `group` | loads and stores of globals, atomic adds, shared memory and barriers |
-//! | `mma`, `map`, `selection`, `reduce`, `layout` | ops on tiles and vectors |
+//! | `mma`, `map`, `selection`, `reduce`, `position`, `topk`, `layout` | ops on tiles and vectors |
 //!
 //! *Guarantees*: SPIR-V 1.2 for OpenCL without an extension; sums of a matrix multiplication run upwards along K in one fused
 //! multiply-add each, and every other op has the recipe and order that the host has. *Not here*: control flow, scalars,
@@ -25,13 +25,15 @@ mod layout;
 mod map;
 mod memory;
 mod mma;
+mod position;
 mod reduce;
 mod selection;
 pub(crate) mod slabs;
+mod topk;
 mod walk;
 
 use rspirv::spirv::ExecutionMode;
-use tile_ir::ir::{Op, OpKind};
+use tile_ir::ir::{Op, OpKind, VectorOp};
 use tile_ir::verify::Verified;
 
 use crate::control::{End, Lowering};
@@ -39,7 +41,8 @@ use crate::lane::slabs::Slabs;
 use crate::xe::entry_name;
 use crate::{LowerError, Module, Target};
 
-/// Without it a f32 division may be off by 2.5 units in the last place (OpenCL C, relative error of operators).
+/// Without it a f32 division may be off by 2.5 units in the last place, and a square root by 3 (OpenCL C, relative error of
+/// operators and of math functions).
 const EXACT_DIVISION: &str = "-cl-fp32-correctly-rounded-divide-sqrt";
 /// The operand of `VecTypeHint` for 16 x f32: the number of components in the high half, 4 for a 32-bit float in the low
 /// half (SPIR-V, `Vec Type Hint`). Intel's compiler then does not merge work-items into vectors of its own.
@@ -61,7 +64,7 @@ impl Target for Lane {
         if let End::Yield(_) = lowering.region(&kernel.body)? {
             lowering.e.ret();
         }
-        let options = if lowering.divides { vec![EXACT_DIVISION] } else { vec![] };
+        let options = if lowering.e.divides { vec![EXACT_DIVISION] } else { vec![] };
         let modes: [(ExecutionMode, &[u32]); 2] =
             [(ExecutionMode::VecTypeHint, &[SIXTEEN_FLOATS]), (ExecutionMode::ContractionOff, &[])];
         let (words, capabilities, extensions) = lowering.e.finish(&entry, &modes);
@@ -108,6 +111,14 @@ impl<'a> Lowering<'a> {
             OpKind::Reduce { how, along, tile, running } => {
                 self.lane_reduce(op, *how, *along, *tile, *running)
             }
+            OpKind::Vector(what) => match what {
+                VectorOp::Store { global, vector, at } => self.lane_store_vector(*global, *vector, at),
+                VectorOp::Reduce { how, vector } => self.lane_reduce_vector(op, *how, *vector),
+                VectorOp::Arg { how, vector } => self.lane_arg(op, *how, *vector),
+                VectorOp::ArgLines { how, along, tile } => self.lane_arg_lines(op, *how, *along, *tile),
+                VectorOp::Encode { vector, .. } => self.lane_encode(op, *vector),
+            },
+            OpKind::TopK(what) => self.lane_top_k(op, what),
             OpKind::Transpose { tile } => self.lane_transpose(op, *tile),
             OpKind::SubTile { tile, at } => self.lane_sub_tile(op, *tile, *at),
             OpKind::SetSubTile { tile, part, at } => self.lane_set_sub_tile(op, *tile, *part, *at),
@@ -124,8 +135,6 @@ impl<'a> Lowering<'a> {
             | OpKind::For { .. }
             | OpKind::While { .. }
             | OpKind::If { .. } => Ok(()),
-            // Not listed one by one: an op that is new to the language is a fact of an instance's description, not an error.
-            other => Err(LowerError::NoLowering { target: Lane.name(), op: other.name() }),
         }
     }
 }

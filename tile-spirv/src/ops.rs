@@ -14,5 +14,5 @@ pub(crate) mod selection;
 mod tail;
 mod topk;
 mod vector;
-mod vector_reduce;
+pub(crate) mod vector_reduce;
 mod wide;

@@ -1,4 +1,4 @@
-//! Owns ops that move elements: transposes and parts of tiles.
+//! Owns ops that move elements: transposes, parts of tiles, changes of encoding.
 
 use rspirv::spirv::Op as Inst;
 use tile_ir::ir::{Op, ValueId};
@@ -11,6 +11,14 @@ use crate::lanes::LANES;
 use crate::module::{Id, Ty};
 
 impl Lowering<'_> {
+    /// `to_per_row`, `to_per_col`: both encodings lie in memory alike.
+    pub(crate) fn lane_encode(&mut self, op: &Op, vector: ValueId) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        let from = self.slab(vector)?;
+        let to = self.slab_over(result, vector)?;
+        if from.var == to.var { Ok(()) } else { self.copy_slab(from, to) }
+    }
+
     /// `transpose`
     pub(crate) fn lane_transpose(&mut self, op: &Op, tile: ValueId) -> Result<(), LowerError> {
         let result = self.result(op)?;

@@ -313,6 +313,18 @@ impl Lowering<'_> {
         self.read_window(&w, slab)
     }
 
+    /// `store_vec`.
+    pub(crate) fn lane_store_vector(
+        &mut self,
+        global: ParamId,
+        vector: ValueId,
+        at: &Coord,
+    ) -> Result<(), LowerError> {
+        let slab = self.slab(vector)?;
+        let w = self.line(global, at, slab.cols)?;
+        self.write_window(&w, slab)
+    }
+
     /// `load_scalar`.
     pub(crate) fn lane_load_scalar(
         &mut self,

@@ -1,6 +1,5 @@
 //! Owns reductions, in the order that `tile_ir::ops::reduce` describes and the host has.
 
-use rspirv::dr::Operand;
 use rspirv::spirv::Op as Inst;
 use tile_ir::ir::{Op, Reduction, ValueId};
 use tile_ir::types::{Along, DType};
@@ -10,7 +9,7 @@ use crate::LowerError;
 use crate::arith::U32;
 use crate::control::Lowering;
 use crate::lanes::LANES;
-use crate::module::Id;
+use crate::module::{Id, Ty};
 
 impl Lowering<'_> {
     /// `row_max`, `col_sum`, …
@@ -33,7 +32,7 @@ impl Lowering<'_> {
             Along::Rows => self.each(from.rows, |s, row| {
                 let first = s.e.mul_u32(row, from.across());
                 let all = s.reduce_vectors(how, from, (first, 1), from.across())?;
-                let mut one = s.fold_components(how, from.dtype, all);
+                let mut one = s.fold_components(how, from.dtype, all, LANES);
                 if let Some(before) = before {
                     let old = s.get_element(before, row);
                     one = s.combined(to.dtype, 1, how.combiner(), old, one);
@@ -75,24 +74,56 @@ impl Lowering<'_> {
         Ok(all[0])
     }
 
-    /// Combines the components of a vector by halves.
-    fn fold_components(&mut self, how: Reduction, dtype: DType, vector: Id) -> Id {
+    /// Combines the first `n` components of a vector, a power of two, by halves.
+    fn fold_components(&mut self, how: Reduction, dtype: DType, vector: Id, mut n: u32) -> Id {
         let mut all = vector;
-        let mut n = LANES;
-        while n > 2 {
+        while n > 1 {
             n /= 2;
-            let ty = self.e.ty(wide(dtype, n));
-            let mut half = |from: u32| {
-                let numbers: Vec<u32> = (from..from + n).collect();
-                self.e.pure_with(Inst::VectorShuffle, ty, &[all, all], &numbers)
-            };
-            let (low, high) = (half(0), half(n));
+            let ty = wide(dtype, n);
+            let (low, high) = (self.components_of(ty, all, 0), self.components_of(ty, all, n));
             all = self.combined(dtype, n, how.combiner(), low, high);
         }
-        let ty = self.e.ty(wide(dtype, 1));
-        let [low, high] = [0, 1].map(|i| {
-            self.e.value(Inst::CompositeExtract, ty, vec![Operand::IdRef(all), Operand::LiteralBit32(i)])
-        });
-        self.combined(dtype, 1, how.combiner(), low, high)
+        all
+    }
+
+    /// As many components of a vector as a type has, from a number on.
+    pub(crate) fn components_of(&mut self, ty: Ty, vector: Id, from: u32) -> Id {
+        let n = ty.components();
+        let ty = self.e.ty(ty);
+        if n == 1 {
+            return self.e.pure_with(Inst::CompositeExtract, ty, &[vector], &[from]);
+        }
+        let numbers: Vec<u32> = (from..from + n).collect();
+        self.e.pure_with(Inst::VectorShuffle, ty, &[vector, vector], &numbers)
+    }
+
+    /// The first `n` components of a vector and the others of another.
+    pub(crate) fn first_components(&mut self, ty: Ty, n: u32, first: Id, others: Id) -> Id {
+        let numbers: Vec<u32> = (0..LANES).map(|i| if i < n { i } else { LANES + i }).collect();
+        let ty = self.e.ty(ty);
+        self.e.pure_with(Inst::VectorShuffle, ty, &[first, others], &numbers)
+    }
+
+    /// `reduce_max`, `reduce_sum`, …
+    pub(crate) fn lane_reduce_vector(
+        &mut self,
+        op: &Op,
+        how: Reduction,
+        vector: ValueId,
+    ) -> Result<(), LowerError> {
+        let result = self.result(op)?;
+        let from = self.slab(vector)?;
+        let (whole, rest) = (from.cols / LANES, from.cols % LANES);
+        let first = self.e.u32(0);
+        let mut all = self.reduce_vectors(how, from, (first, 1), whole.max(1))?;
+        if whole > 0 && rest > 0 {
+            let at = self.e.u32(whole);
+            let last = self.get_vector(from, at);
+            let both = self.combined(from.dtype, LANES, how.combiner(), all, last);
+            all = self.first_components(from.ty(), rest, both, all);
+        }
+        let one = self.fold_components(how, from.dtype, all, from.cols.min(LANES));
+        self.bind(&[result], &[one]);
+        Ok(())
     }
 }

@@ -17,9 +17,9 @@ use crate::module::{Id, Ty};
 use crate::ops::selection::comparison;
 
 /// Integers of a mask's vector.
-const WORDS: Ty = Ty::IntVec(32, LANES);
+pub(crate) const WORDS: Ty = Ty::IntVec(32, LANES);
 /// Truth values of a vector.
-const BOOLS: Ty = Ty::BoolVec(LANES);
+pub(crate) const BOOLS: Ty = Ty::BoolVec(LANES);
 
 impl Lowering<'_> {
     /// Comparisons, masks, choices, positions.
@@ -164,7 +164,7 @@ impl Lowering<'_> {
     }
 
     /// The columns of the vector of number `j` in a row.
-    fn column_numbers(&mut self, lanes: Id, j: Id) -> Id {
+    pub(crate) fn column_numbers(&mut self, lanes: Id, j: Id) -> Id {
         let first = self.e.mul_u32(j, LANES);
         let first = self.spread_over(WORDS, first);
         self.e.pure(Inst::IAdd, WORDS, &[first, lanes])
@@ -197,19 +197,17 @@ impl Lowering<'_> {
         op: &Op,
         tile: ValueId,
         lower: bool,
-        (row_start, col_start): (ValueId, ValueId),
+        starts: (ValueId, ValueId),
         fill: ValueId,
     ) -> Result<(), LowerError> {
-        let (row, col) = (self.scalar(row_start)?, self.scalar(col_start)?);
-        let distance = self.diagonal(row, col);
+        let (distance, stays) = self.triangle(lower, starts)?;
         let lanes = self.lane_numbers();
-        let inst = if lower { Inst::SLessThanEqual } else { Inst::SGreaterThanEqual };
         self.kept_where(op, tile, fill, |s, row, j| {
             // Column c against row r: c - r against the distance.
             let diagonal = s.e.add(U32, row, distance);
             let diagonal = s.spread_over(WORDS, diagonal);
             let columns = s.column_numbers(lanes, j);
-            s.e.pure(inst, BOOLS, &[columns, diagonal])
+            s.e.pure(stays, BOOLS, &[columns, diagonal])
         })
     }
 

@@ -353,7 +353,8 @@ impl Lowering<'_> {
         homes.iter().flatten().for_each(|&var| self.let_go_var(var));
     }
 
-    fn copy_slab(&mut self, from: Slab, to: Slab) -> Result<(), LowerError> {
+    /// Copies all vectors of a slab.
+    pub(crate) fn copy_slab(&mut self, from: Slab, to: Slab) -> Result<(), LowerError> {
         self.each(from.count(), |s, i| {
             let vector = s.get_vector(from, i);
             s.put_vector(to, i, vector);

@@ -48,15 +48,13 @@ impl Lowering<'_> {
         op: &Op,
         tile: ValueId,
         lower: bool,
-        (row_start, col_start): (ValueId, ValueId),
+        starts: (ValueId, ValueId),
         fill: ValueId,
     ) -> Result<(), LowerError> {
-        let (row, col) = (self.scalar(row_start)?, self.scalar(col_start)?);
-        let distance = self.diagonal(row, col);
+        let (distance, stays) = self.triangle(lower, starts)?;
         let lane = self.lane();
         let from_diagonal = self.e.sub(U32, lane, distance);
         let from_diagonal = self.splat(Ty::Int8(32), from_diagonal);
-        let stays = if lower { Inst::SLessThanEqual } else { Inst::SGreaterThanEqual };
         self.masked_tile(op, tile, fill, |s, layout, down, across| {
             // Column 16 across + lane against row: lane - distance against row - 16 across.
             let rows = s.numbers((layout.chunk_rows() * down).wrapping_sub(LANES * across));
@@ -64,8 +62,13 @@ impl Lowering<'_> {
         })
     }
 
-    /// The distance c - r of the elements (r, c) of a tile that lie on the diagonal, bounded far outside the tile.
-    pub(crate) fn diagonal(&mut self, row: Id, col: Id) -> Id {
+    /// A distance, and the comparison of c - r with it that holds for the elements (r, c) of a tile which stay.
+    pub(crate) fn triangle(
+        &mut self,
+        lower: bool,
+        (row_start, col_start): (ValueId, ValueId),
+    ) -> Result<(Id, Inst), LowerError> {
+        let (row, col) = (self.scalar(row_start)?, self.scalar(col_start)?);
         // Element (r, c) lies on the diagonal when c - r is this distance. It needs 33 bits; bounding it far outside the
         // tile changes no comparison and lets the rest be 32 bits.
         let e = &mut self.e;
@@ -76,7 +79,8 @@ impl Lowering<'_> {
         let distance = e.select(U64, below, low, distance);
         let above = e.pure(Inst::SGreaterThan, Ty::Bool, &[distance, high]);
         let distance = e.select(U64, above, high, distance);
-        e.narrow(distance)
+        let stays = if lower { Inst::SLessThanEqual } else { Inst::SGreaterThanEqual };
+        Ok((e.narrow(distance), stays))
     }
 
     /// Replaces the elements that a mask per chunk (by block of rows and of columns) does not keep.

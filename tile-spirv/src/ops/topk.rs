@@ -304,7 +304,7 @@ impl Lowering<'_> {
         let (Some(i), Some(j)) = (a.index, b.index) else {
             return (Entry { key: keys.0, index: None }, Entry { key: keys.1, index: None });
         };
-        let first = self.before((a.key, i), (b.key, j));
+        let first = self.before(U32, (a.key, i), (b.key, j));
         let (x, y) = (self.e.select(U32, first, i, j), self.e.select(U32, first, j, i));
         (Entry { key: keys.0, index: Some(x) }, Entry { key: keys.1, index: Some(y) })
     }
@@ -314,12 +314,18 @@ impl Lowering<'_> {
         Some(self.exchanged_entries(a, b).0)
     }
 
-    /// `bool`: an element comes before another: of equal keys the one of the lower index.
-    fn before(&mut self, (a, i): (Id, Id), (b, j): (Id, Id)) -> Id {
-        let larger = self.e.pure(Inst::UGreaterThan, Ty::Bool, &[a, b]);
-        let equal = self.e.pure(Inst::IEqual, Ty::Bool, &[a, b]);
-        let lower = self.e.pure(Inst::ULessThan, Ty::Bool, &[i, j]);
-        let tie = self.e.pure(Inst::LogicalAnd, Ty::Bool, &[equal, lower]);
-        self.e.pure(Inst::LogicalOr, Ty::Bool, &[larger, tie])
+    /// Whether an element comes before another, by words of type `ints`: the larger key, and of equal keys the lower index.
+    pub(crate) fn before(&mut self, ints: Ty, (a, i): (Id, Id), (b, j): (Id, Id)) -> Id {
+        let larger = self.e.pure(Inst::UGreaterThan, ints.bools(), &[a, b]);
+        self.comes_first(ints, larger, (a, i), (b, j))
+    }
+
+    /// The same, given whether the first key is the larger one.
+    pub(crate) fn comes_first(&mut self, ints: Ty, larger: Id, (a, i): (Id, Id), (b, j): (Id, Id)) -> Id {
+        let bools = ints.bools();
+        let equal = self.e.pure(Inst::IEqual, bools, &[a, b]);
+        let lower = self.e.pure(Inst::ULessThan, bools, &[i, j]);
+        let tie = self.e.pure(Inst::LogicalAnd, bools, &[equal, lower]);
+        self.e.pure(Inst::LogicalOr, bools, &[larger, tie])
     }
 }

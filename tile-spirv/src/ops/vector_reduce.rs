@@ -20,19 +20,14 @@ use crate::module::{Id, Ty};
 use crate::ops::map::{CHUNK, Form};
 
 /// The key of what loses to everything.
-const LEAST: u64 = 0x8000_0000;
-/// All bits of an f32 but the sign.
-const SIZE: u64 = 0x7fff_ffff;
+pub(crate) const LEAST: u64 = 0x8000_0000;
+/// All bits of an f32 but the sign; as an index, more than any.
+pub(crate) const SIZE: u64 = 0x7fff_ffff;
 /// The f32 whose size is above that of every number: infinity.
 const INFINITY: u64 = 0x7f80_0000;
 
-/// The types of keys, f32 bits and truth values of a form.
-fn words(form: Form) -> (Ty, Ty) {
-    match form {
-        Form::Chunk => (Ty::Int8(32), Ty::Bool8),
-        Form::Register => (U32, Ty::Bool),
-    }
-}
+/// The keys of a chunk.
+pub(super) const CHUNK_KEYS: Ty = Ty::Int8(32);
 
 impl Lowering<'_> {
     fn vector_of(&self, value: ValueId) -> Result<VectorType, LowerError> {
@@ -104,7 +99,8 @@ impl Lowering<'_> {
         self.lane_of(ty, value, 0)
     }
 
-    fn lane_of(&mut self, ty: Ty, value: Id, lane: u32) -> Id {
+    /// What a lane holds, in every lane.
+    pub(super) fn lane_of(&mut self, ty: Ty, value: Id, lane: u32) -> Id {
         self.e.need(Capability::Groups);
         let (scope, lane) = (self.e.u32(Scope::Subgroup as u32), self.e.u32(lane));
         let ty = self.e.ty(ty);
@@ -122,14 +118,14 @@ impl Lowering<'_> {
         self.e.value(inst, ty, operands.iter().map(|&id| Operand::IdRef(id)).collect())
     }
 
-    pub(super) fn number(&mut self, form: Form, value: u64) -> Id {
+    /// A number in every component of a type of keys.
+    pub(crate) fn number(&mut self, ints: Ty, value: u64) -> Id {
         let one = self.e.int(U32, value);
-        if matches!(form, Form::Chunk) { self.splat(Ty::Int8(32), one) } else { one }
+        self.spread_over(ints, one)
     }
 
-    /// The keys of elements in the type they compute in.
-    pub(super) fn keys(&mut self, form: Form, how: Extreme, dtype: DType, x: Id) -> Id {
-        let (ints, bools) = words(form);
+    /// The keys, integers of type `ints`, of elements in the type they compute in.
+    pub(crate) fn keys(&mut self, ints: Ty, how: Extreme, dtype: DType, x: Id) -> Id {
         if dtype.is_integer() {
             return match how {
                 Extreme::Max => x,
@@ -137,9 +133,10 @@ impl Lowering<'_> {
                 Extreme::Min => self.inst(Inst::Not, ints, &[x]),
             };
         }
+        let bools = ints.bools();
         let bits = self.inst(Inst::Bitcast, ints, &[x]);
-        let (zero, size, least) = (self.number(form, 0), self.number(form, SIZE), self.number(form, LEAST));
-        let infinity = self.number(form, INFINITY);
+        let (zero, size, least) = (self.number(ints, 0), self.number(ints, SIZE), self.number(ints, LEAST));
+        let infinity = self.number(ints, INFINITY);
         let size = self.inst(Inst::BitwiseAnd, ints, &[bits, size]);
         let minus = self.inst(Inst::SNegate, ints, &[size]);
         let below = self.inst(Inst::SLessThan, bools, &[bits, zero]);
@@ -153,9 +150,8 @@ impl Lowering<'_> {
     }
 
     /// The better of two keys and its index; the first where they are equal.
-    pub(super) fn better(&mut self, form: Form, [key, index]: [Id; 2], [next, at]: [Id; 2]) -> [Id; 2] {
-        let (ints, bools) = words(form);
-        let wins = self.inst(Inst::SGreaterThan, bools, &[next, key]);
+    pub(crate) fn better(&mut self, ints: Ty, [key, index]: [Id; 2], [next, at]: [Id; 2]) -> [Id; 2] {
+        let wins = self.inst(Inst::SGreaterThan, ints.bools(), &[next, key]);
         [(next, key), (at, index)].map(|(yes, no)| self.inst(Inst::Select, ints, &[wins, yes, no]))
     }
 
@@ -193,7 +189,7 @@ impl Lowering<'_> {
     ) -> Result<(Id, Vec<[Id; 2]>), LowerError> {
         let mut best: Option<[Id; 2]> = None;
         for (i, x) in (0..).zip(self.vector(vector)?) {
-            let mut key = self.keys(Form::Register, how, ty.dtype, x);
+            let mut key = self.keys(U32, how, ty.dtype, x);
             if let Some(held) = self.has_element(ty, i) {
                 // Its index is beyond those of all elements, so it loses to a NaN as well.
                 let least = self.e.int(U32, LEAST);
@@ -202,7 +198,7 @@ impl Lowering<'_> {
             let (lane, first) = (self.lane(), self.e.u32(LANES * i));
             let next = [key, self.e.add(U32, lane, first)];
             best = Some(match best {
-                Some(best) => self.better(Form::Register, best, next),
+                Some(best) => self.better(U32, best, next),
                 None => next,
             });
         }
@@ -239,7 +235,7 @@ impl Lowering<'_> {
     /// The keys of a chunk.
     fn chunk_keys(&mut self, how: Extreme, dtype: DType, chunk: Id) -> Id {
         let elements = self.widened(dtype, CHUNK, chunk);
-        self.keys(Form::Chunk, how, dtype, elements)
+        self.keys(CHUNK_KEYS, how, dtype, elements)
     }
 
     /// The column of every row's extreme: the columns of each lane from left to right, then the lanes.
@@ -248,11 +244,11 @@ impl Lowering<'_> {
         let (mut keys, mut indices) = (vec![], vec![]);
         for down in 0..layout.down() {
             let first = self.chunk_keys(how, ty.dtype, chunks[layout.index(down, 0)]);
-            let mut best = [first, self.number(Form::Chunk, 0)];
+            let mut best = [first, self.number(CHUNK_KEYS, 0)];
             for across in 1..layout.across() {
                 let next = self.chunk_keys(how, ty.dtype, chunks[layout.index(down, across)]);
-                let at = self.number(Form::Chunk, u64::from(LANES * across));
-                best = self.better(Form::Chunk, best, [next, at]);
+                let at = self.number(CHUNK_KEYS, u64::from(LANES * across));
+                best = self.better(CHUNK_KEYS, best, [next, at]);
             }
             for i in 0..8 {
                 keys.push(self.component(DType::I32, best[0], i));
@@ -285,7 +281,7 @@ impl Lowering<'_> {
                 for i in 0..8 {
                     let next = [self.component(DType::I32, keys, i), self.e.u32(8 * down + i)];
                     best = Some(match best {
-                        Some(best) => self.better(Form::Register, best, next),
+                        Some(best) => self.better(U32, best, next),
                         None => next,
                     });
                 }

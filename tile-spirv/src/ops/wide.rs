@@ -19,6 +19,7 @@ use crate::coord::Position;
 use crate::lanes::{LANES, Layout, wide_tile};
 use crate::module::{Id, Ty};
 use crate::ops::map::{CHUNK, Form};
+use crate::ops::vector_reduce::CHUNK_KEYS;
 
 /// Neighbouring elements in a lane.
 const PER_LANE: u32 = WIDE_UNIT / LANES;
@@ -264,11 +265,11 @@ impl Lowering<'_> {
         for (b, chunk) in (0..).zip(self.tile(vector)?) {
             let elements = self.widened(ty.dtype, CHUNK, chunk);
             let next = [
-                self.keys(Form::Chunk, how, ty.dtype, elements),
-                self.number(Form::Chunk, u64::from(WIDE_UNIT * b)),
+                self.keys(CHUNK_KEYS, how, ty.dtype, elements),
+                self.number(CHUNK_KEYS, u64::from(WIDE_UNIT * b)),
             ];
             best = Some(match best {
-                Some(best) => self.better(Form::Chunk, best, next),
+                Some(best) => self.better(CHUNK_KEYS, best, next),
                 None => next,
             });
         }

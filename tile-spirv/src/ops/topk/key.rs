@@ -41,9 +41,9 @@ impl Lowering<'_> {
     pub(super) fn entry(&mut self, dtype: DType, part: Id, index: u32) -> Entry {
         if dtype.size_bytes() == 2 {
             let bits = self.upper(part);
-            return Entry { key: self.float_key(dtype, bits, 0xFFFF - index), index: None };
+            return Entry { key: self.float_key(U32, dtype, bits, 0xFFFF - index), index: None };
         }
-        Entry { key: self.wide_key(dtype, part), index: Some(self.e.u32(index)) }
+        Entry { key: self.wide_key(U32, dtype, part), index: Some(self.e.u32(index)) }
     }
 
     /// A 16-bit word as the upper half of one of 32 bits. That is the f32 of a bf16, whose conversion is one shift; widening and
@@ -56,7 +56,7 @@ impl Lowering<'_> {
 
     /// A running element, which is none if its index is -1. `value` is of the type that `dtype` computes in.
     pub(super) fn running_entry(&mut self, dtype: DType, value: Id, index: Id) -> Entry {
-        let key = self.wide_key(dtype.wide(), value);
+        let key = self.wide_key(U32, dtype.wide(), value);
         let nowhere = self.e.u32(u32::MAX);
         let none = self.e.pure(Inst::IEqual, Ty::Bool, &[index, nowhere]);
         let zero = self.e.u32(0);
@@ -69,37 +69,74 @@ impl Lowering<'_> {
             Some(index) => (entry.key, index),
             None => {
                 let (value, index) = self.decoded(dtype, Some(entry), false);
-                (self.wide_key(dtype.wide(), value), index)
+                (self.wide_key(U32, dtype.wide(), value), index)
             }
         };
         Entry { key, index: Some(self.e.add(U32, index, base)) }
     }
 
-    /// The key of a value of 32 bits.
-    fn wide_key(&mut self, dtype: DType, value: Id) -> Id {
-        let bits = self.as_word(dtype, value);
+    /// The key, of type `ints`, of values of 32 bits.
+    pub(crate) fn wide_key(&mut self, ints: Ty, dtype: DType, value: Id) -> Id {
         if dtype.is_integer() {
-            let sign = self.e.u32(SIGN);
-            return self.e.pure(Inst::BitwiseXor, U32, &[bits, sign]);
+            return self.without_sign(ints, value);
         }
-        self.float_key(dtype, bits, 0)
+        let bits = self.e.pure(Inst::Bitcast, ints, &[value]);
+        self.float_key(ints, dtype, bits, 0)
+    }
+
+    /// Integers and their keys: the sign is the other way round.
+    fn without_sign(&mut self, ints: Ty, words: Id) -> Id {
+        let sign = self.number(ints, SIGN.into());
+        self.e.pure(Inst::BitwiseXor, ints, &[words, sign])
     }
 
     /// The key of a float given by its bits, perhaps with more below them.
     ///
     /// Measured with Intel's compiler on pvc: a select costs less than shifting the sign down and flipping by it, which needs the
     /// constants of every row in registers.
-    fn float_key(&mut self, dtype: DType, bits: Id, low: u32) -> Id {
+    fn float_key(&mut self, ints: Ty, dtype: DType, bits: Id, low: u32) -> Id {
         let infinity = infinity(dtype).unwrap_or(0);
-        let (zero, sign) = (self.e.u32(0), self.e.u32(SIGN));
+        let (zero, sign) = (self.number(ints, 0), self.number(ints, SIGN.into()));
         // Sign and size as two's complement, in which zeros of both signs are 0, then counted from -inf: the NaNs of both signs
         // come to lie above +inf.
-        let negative = self.e.pure(Inst::SLessThan, Ty::Bool, &[bits, zero]);
-        let turned = self.e.sub(U32, sign, bits);
-        let signed = self.e.select(U32, negative, turned, bits);
-        let (above, nan) = (self.e.u32(infinity + low), self.e.u32(nan_key(dtype, infinity) + low));
-        let key = self.e.add(U32, signed, above);
-        self.e.opencl_once(Std::u_min as u32, U32, &[key, nan])
+        let negative = self.e.pure(Inst::SLessThan, ints.bools(), &[bits, zero]);
+        let turned = self.e.sub(ints, sign, bits);
+        let signed = self.e.select(ints, negative, turned, bits);
+        let above = self.number(ints, (infinity + low).into());
+        let nan = self.number(ints, (nan_key(dtype, infinity) + low).into());
+        let key = self.e.add(ints, signed, above);
+        self.e.opencl_once(Std::u_min as u32, ints, &[key, nan])
+    }
+
+    /// The value of a type of 32 bits that a key of type `ints` stands for.
+    pub(crate) fn value_of_key(&mut self, ints: Ty, dtype: DType, key: Id) -> Id {
+        match infinity(dtype) {
+            None => self.without_sign(ints, key),
+            Some(infinity) => {
+                let bits = self.float_bits(ints, dtype, infinity, key);
+                let floats = match ints.components() {
+                    1 => Ty::Float(32),
+                    n => Ty::FloatVec(32, n),
+                };
+                self.e.pure(Inst::Bitcast, floats, &[bits])
+            }
+        }
+    }
+
+    /// The bits of a float that a key stands for.
+    fn float_bits(&mut self, ints: Ty, dtype: DType, infinity: u32, key: Id) -> Id {
+        let (by, below) = (self.number(ints, 31), self.number(ints, infinity.into()));
+        let signed = self.e.sub(ints, key, below);
+        let sign = self.e.pure(Inst::ShiftRightArithmetic, ints, &[signed, by]);
+        let size = self.e.pure(Inst::BitwiseXor, ints, &[signed, sign]);
+        let size = self.e.sub(ints, size, sign);
+        let top = self.number(ints, SIGN.into());
+        let sign = self.e.pure(Inst::BitwiseAnd, ints, &[sign, top]);
+        let bits = self.e.pure(Inst::BitwiseOr, ints, &[size, sign]);
+        let nan = self.number(ints, nan_key(dtype, infinity).into());
+        let quiet = self.number(ints, quiet_nan(dtype, infinity).into());
+        let is_nan = self.e.pure(Inst::UGreaterThanEqual, ints.bools(), &[key, nan]);
+        self.e.select(ints, is_nan, quiet, bits)
     }
 
     /// The value, of the type that `dtype` computes in, and the index of an element; without one, the least value and -1.
@@ -132,23 +169,10 @@ impl Lowering<'_> {
                 (self.e.and_u32(key, 0xFFFF_0000), index)
             }
         };
-        let Some(infinity) = infinity(dtype) else {
-            let sign = self.e.u32(SIGN);
-            return (self.e.pure(Inst::BitwiseXor, U32, &[top, sign]), index);
-        };
-        let (by, below) = (self.e.u32(31), self.e.u32(infinity));
-        let signed = self.e.sub(U32, top, below);
-        let sign = self.e.pure(Inst::ShiftRightArithmetic, U32, &[signed, by]);
-        let size = self.e.pure(Inst::BitwiseXor, U32, &[signed, sign]);
-        let size = self.e.sub(U32, size, sign);
-        let sign = self.e.and_u32(sign, SIGN);
-        let bits = self.e.pure(Inst::BitwiseOr, U32, &[size, sign]);
-        let (nan, quiet) = (self.e.u32(nan_key(dtype, infinity)), self.e.u32(quiet_nan(dtype, infinity)));
-        let is_nan = self.e.pure(Inst::UGreaterThanEqual, Ty::Bool, &[top, nan]);
-        let bits = self.e.select(U32, is_nan, quiet, bits);
         if dtype != DType::F16 {
-            return (self.as_number(DType::F32, bits), index);
+            return (self.value_of_key(U32, dtype, top), index);
         }
+        let bits = self.float_bits(U32, dtype, infinity(dtype).unwrap_or(0), top);
         self.e.need(Capability::Float16);
         let half = self.e.shr_u32(bits, 16);
         let half = self.e.resize(Ty::Int(16), half);
