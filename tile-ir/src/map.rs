@@ -5,12 +5,17 @@
 //! [`for_each_map_binary!`](crate::for_each_map_binary), [`for_each_map_ternary!`](crate::for_each_map_ternary),
 //! [`for_each_map_compare!`](crate::for_each_map_compare)). What an op computes is its recipe over [`Math`], executed by
 //! the host body and emitted by the lowering alike, so the two cannot drift apart: they differ only in the
-//! primitives `exp2`, `log2`, `recip`, `sqrt` and `rsqrt`, where a device has instructions of its own.
+//! primitives `exp2`, `log2`, `recip`, `sqrt` and `rsqrt`, where a device has instructions of its own. [`exp2`] and [`log2`] are
+//! for those that have none.
 //!
 //! *Guarantees*: the `ulp` of a row bounds the error of the result in units of the last place of f32 against the
 //! exact function, for every target, on finite results of at least 1e-36 in size (smaller ones may be flushed to 0);
 //! NaN gives NaN in every row but `min` and `max`.
 //! *Not here*: which operands an op takes (`ops::map`), rounding to 16-bit types (the result type's).
+
+mod steps;
+
+pub use steps::{Bits, exp2, log2};
 
 /// Calls `$cb!` with every unary row.
 #[macro_export]

@@ -64,8 +64,6 @@ pub(crate) struct Lowering<'a> {
     pub(crate) split: Option<(Split, Edge)>,
     /// Masked loads of right operands, put off until the multiplication that alone reads them.
     pub(crate) late: BTreeMap<ValueId, Late>,
-    /// True once a scalar f32 division was emitted.
-    pub(crate) divides: bool,
     values: Vec<Option<Value>>,
     undo: Vec<Vec<(ValueId, Option<Value>)>>,
     pub(crate) loops: Vec<Loop>,
@@ -115,7 +113,6 @@ impl<'a> Lowering<'a> {
             shared: vec![],
             split: None,
             late: BTreeMap::new(),
-            divides: false,
             values: vec![None; kernel.values.len()],
             undo: vec![vec![]],
             loops: vec![],

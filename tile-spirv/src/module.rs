@@ -89,6 +89,8 @@ struct Level {
 
 /// A module under construction.
 pub(crate) struct Emit {
+    /// True once a f32 division or square root was emitted that must be rounded correctly.
+    pub(crate) divides: bool,
     builder: dr::Builder,
     classes: HashMap<Op, &'static rspirv::grammar::Instruction<'static>>,
     types: BTreeMap<Ty, Id>,
@@ -123,6 +125,7 @@ impl Emit {
         let void = builder.type_void();
         let function = builder.id();
         let mut emit = Emit {
+            divides: false,
             builder,
             classes: HashMap::new(),
             types: BTreeMap::new(),

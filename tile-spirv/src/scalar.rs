@@ -138,7 +138,7 @@ impl Lowering<'_> {
             | Binary::Xor
             | Binary::Shl
             | Binary::Shr => {
-                self.divides = true;
+                self.e.divides = true;
                 Inst::FDiv
             }
         };

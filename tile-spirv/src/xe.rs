@@ -36,7 +36,7 @@ impl Target for Xe {
             lowering.e.ret();
         }
         let mut options = vec![LARGE_REGISTER_FILE];
-        if lowering.divides {
+        if lowering.e.divides {
             options.push(EXACT_DIVISION);
         }
         // Scalar arithmetic rounds after every op, as on the host.

@@ -6,12 +6,13 @@
 //! have the bits of the host. *Not here*: what an op computes (`tile_ir::map`), masks (`mask`).
 
 use rspirv::dr::Operand;
-use rspirv::spirv::{Capability, Decoration, Op as Inst, OpenclStd100Op as Std, Scope};
+use rspirv::spirv::{Capability, Decoration, Op as Inst, OpenclStd100Op as Std};
 use tile_ir::ir::{Op, ValueId};
-use tile_ir::map::{self, MapBinary, MapUnary, Math};
+use tile_ir::map::{self, Bits, MapBinary, MapUnary, Math};
 use tile_ir::types::{Along, DType, Encoding, Role, TileType, Type};
 
 use crate::LowerError;
+use crate::arith::U32;
 use crate::control::{Lowering, Value};
 use crate::lanes::{LANES, Layout};
 use crate::module::{Emit, Id, Ty};
@@ -121,12 +122,11 @@ impl Math for Emitted<'_> {
     fn abs(&mut self, a: Id) -> Id {
         self.std(Std::fabs, &[a])
     }
-    // OpenCL extended instructions, fmin and fmax: the operand that is a number if the other is NaN.
     fn min(&mut self, a: Id, b: Id) -> Id {
-        self.std(Std::fmin, &[a, b])
+        self.extreme(Std::fmin, Inst::FOrdLessThan, a, b)
     }
     fn max(&mut self, a: Id, b: Id) -> Id {
-        self.std(Std::fmax, &[a, b])
+        self.extreme(Std::fmax, Inst::FOrdGreaterThan, a, b)
     }
     fn if_less(&mut self, a: Id, b: Id, x: Id, y: Id) -> Id {
         let bools = self.ty.bools();
@@ -134,25 +134,96 @@ impl Math for Emitted<'_> {
         self.inst(Inst::Select, self.ty, &[less, x, y])
     }
     // One instruction each (xe_facts 4); the exact forms of OpenCL take up to 17. On CPUs `native_exp2` may be off by 2.3e-4
-    // (measured on Intel's runtime), and the plain forms are within 3 ulp (OpenCL C, relative error of math functions).
+    // (measured on Intel's runtime), and `exp2` is within 3 ulp (OpenCL C, relative error of math functions), whichever of these
+    // the driver likes; the recipe has the bits of the host.
     fn exp2(&mut self, a: Id) -> Id {
-        self.std(if self.native { Std::native_exp2 } else { Std::exp2 }, &[a])
+        if self.native { self.std(Std::native_exp2, &[a]) } else { map::exp2(self, a) }
     }
     fn log2(&mut self, a: Id) -> Id {
-        self.std(if self.native { Std::native_log2 } else { Std::log2 }, &[a])
+        if self.native { self.std(Std::native_log2, &[a]) } else { map::log2(self, a) }
     }
     fn recip(&mut self, a: Id) -> Id {
         if self.native {
             return self.std(Std::native_recip, &[a]);
         }
+        self.e.divides = true;
         let one = self.constant(1.0);
         self.inst(Inst::FDiv, self.ty, &[one, a])
     }
     fn sqrt(&mut self, a: Id) -> Id {
+        self.e.divides |= !self.native;
         self.std(if self.native { Std::native_sqrt } else { Std::sqrt }, &[a])
     }
     fn rsqrt(&mut self, a: Id) -> Id {
-        self.std(if self.native { Std::native_rsqrt } else { Std::rsqrt }, &[a])
+        if self.native {
+            return self.std(Std::native_rsqrt, &[a]);
+        }
+        let root = self.sqrt(a);
+        self.recip(root)
+    }
+}
+
+impl Emitted<'_> {
+    /// Integers beside the values.
+    fn words(&self) -> Ty {
+        match self.ty.components() {
+            1 => Ty::Int(32),
+            n => Ty::IntVec(32, n),
+        }
+    }
+
+    fn on_words(&mut self, op: Inst, a: Id, b: Id) -> Id {
+        self.inst(op, self.words(), &[a, b])
+    }
+
+    /// The operand that is a number if the other is NaN (OpenCL extended instructions, fmin and fmax). Those leave open which of
+    /// two zeros they give; the host gives the second, and so does a device without an instruction of its own.
+    fn extreme(&mut self, std: Std, better: Inst, a: Id, b: Id) -> Id {
+        if self.native {
+            return self.std(std, &[a, b]);
+        }
+        let bools = self.ty.bools();
+        let wins = self.inst(better, bools, &[a, b]);
+        let either = self.inst(Inst::Select, self.ty, &[wins, a, b]);
+        let nan = self.inst(Inst::FUnordNotEqual, bools, &[b, b]);
+        self.inst(Inst::Select, self.ty, &[nan, a, either])
+    }
+}
+
+impl Bits for Emitted<'_> {
+    type Word = Id;
+    fn word(&mut self, value: u32) -> Id {
+        let id = self.e.u32(value);
+        match self.ty.components() {
+            1 => id,
+            n => self.e.pure(Inst::CompositeConstruct, self.words(), &vec![id; n as usize]),
+        }
+    }
+    fn bits(&mut self, value: Id) -> Id {
+        self.inst(Inst::Bitcast, self.words(), &[value])
+    }
+    fn of_bits(&mut self, bits: Id) -> Id {
+        self.inst(Inst::Bitcast, self.ty, &[bits])
+    }
+    fn add_words(&mut self, a: Id, b: Id) -> Id {
+        self.on_words(Inst::IAdd, a, b)
+    }
+    fn sub_words(&mut self, a: Id, b: Id) -> Id {
+        self.on_words(Inst::ISub, a, b)
+    }
+    fn and_words(&mut self, a: Id, b: Id) -> Id {
+        self.on_words(Inst::BitwiseAnd, a, b)
+    }
+    fn shift_left(&mut self, a: Id, by: u32) -> Id {
+        let by = self.word(by);
+        self.on_words(Inst::ShiftLeftLogical, a, by)
+    }
+    fn shift_right(&mut self, a: Id, by: u32) -> Id {
+        let by = self.word(by);
+        self.on_words(Inst::ShiftRightArithmetic, a, by)
+    }
+    fn number(&mut self, a: Id) -> Id {
+        self.inst(Inst::ConvertSToF, self.ty, &[a])
     }
 }
 
@@ -240,10 +311,10 @@ impl Lowering<'_> {
             bits
         } else {
             // Packed operands hold two elements of a column in one word.
-            let low = self.e.resize(crate::arith::U32, bits);
+            let low = self.e.resize(U32, bits);
             let by = self.e.u32(16);
-            let high = self.e.pure(Inst::ShiftLeftLogical, crate::arith::U32, &[low, by]);
-            self.e.pure(Inst::BitwiseOr, crate::arith::U32, &[low, high])
+            let high = self.e.pure(Inst::ShiftLeftLogical, U32, &[low, by]);
+            self.e.pure(Inst::BitwiseOr, U32, &[low, high])
         };
         self.splat(chunk, bits)
     }
@@ -386,19 +457,8 @@ impl Lowering<'_> {
     /// The elements of a vector along rows that belong to a block of eight rows, each in every lane. A constant lane costs
     /// no instruction (xe_facts 5).
     fn rows_of(&mut self, dtype: DType, registers: &[Id], down: u32) -> Id {
-        self.e.need(Capability::Groups);
-        let scope = self.e.u32(Scope::Subgroup as u32);
-        let ty = self.e.ty(Layout::register(dtype));
         let parts: Vec<Id> = (8 * down..8 * down + 8)
-            .map(|row| {
-                let lane = self.e.u32(row % LANES);
-                let operands = vec![
-                    Operand::IdScope(scope),
-                    Operand::IdRef(registers[(row / LANES) as usize]),
-                    Operand::IdRef(lane),
-                ];
-                self.e.value(Inst::GroupBroadcast, ty, operands)
-            })
+            .map(|row| self.lane_of(Layout::register(dtype), registers[(row / LANES) as usize], row % LANES))
             .collect();
         self.spread(dtype, &parts)
     }
