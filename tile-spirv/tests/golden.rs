@@ -9,32 +9,88 @@ mod text;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use corpus::{Shown, gemms, samples};
+use corpus::{Sample, Shown, gemms, samples};
 use text::Text;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
+/// Samples whose module for `lane` is written down too: a few of every file of `lane`. Scalars and control flow have the words of
+/// `xe`, and the rest are loops over these.
+const LANE: &[&str] = &[
+    "load/bf16_8x16",
+    "load/i8_8x32_odd",
+    "load_scalar/bf16",
+    "load_vec/bf16_8",
+    "load_transpose/f32_16x16_row",
+    "store/f16_8x16",
+    "store_transpose/bf16_8x16",
+    "store_vec/bf16_24",
+    "atomic_add/f32_8x16",
+    "mma/bf16_16x32x16",
+    "mma/i8_u8_8x16x32",
+    "to/f32_bf16",
+    "to/f32_i8",
+    "exp2/tile_f32_8x16",
+    "log2/tile_f32_8x16",
+    "div/tile_f32_8x32_rows",
+    "max/tile_f32_8x16",
+    "select/tile_bf16_8x16",
+    "lt/tile_bf16_8x16",
+    "any/vector_8",
+    "iota_cols/tile_f32_16x32",
+    "tril/i32_8x32",
+    "keep_rows/bf16_8x32",
+    "row_max/f32_8x32",
+    "col_sum/f32_16x32",
+    "reduce_sum/bf16_24",
+    "argmax/bf16_24",
+    "row_argmin/f32_16x32",
+    "col_argmax/bf16_8x16",
+    "row_topk/f32_8x16_1_values",
+    "col_topk/f32_8x16_2_with_values",
+    "transpose/f32_16x16",
+    "sub_tile/f32_8x16",
+    "to_per_row/f32_32",
+    "load_shared/bf16",
+    "load_coop/f16",
+    "store_coop/i32",
+    "barrier/shared",
+];
+
+/// The file of a sample, and what it should hold.
+fn texts(sample: &Sample) -> Vec<(PathBuf, String)> {
+    let folder = folder().join(sample.op);
+    let modules = tile_spirv::lower(&sample.kernel).expect("every sample lowers");
+    let [xe, lane] = modules.as_slice() else {
+        panic!("{} {}: a target lacks it", sample.op, sample.variant)
+    };
+    let text = Text::of(&xe.words);
+    let text = match sample.shown {
+        Shown::Body => text.body(),
+        Shown::Factor => text.factor(),
+        Shown::Stored => text.stored(),
+    };
+    let mut texts = vec![(folder.join(format!("{}.spvasm", sample.variant)), text)];
+    if LANE.contains(&format!("{}/{}", sample.op, sample.variant).as_str()) {
+        let file = folder.join(format!("{}.lane.spvasm", sample.variant));
+        texts.push((file, Text::of(&lane.words).body()));
+    }
+    texts
+}
+
 #[test]
 fn every_op_is_emitted_as_written_down() {
     let bless = std::env::var_os("TILE_BLESS").is_some_and(|v| v == "1");
     let (mut differ, mut expected) = (vec![], BTreeSet::new());
-    for sample in samples() {
-        let module = tile_spirv::lower(&sample.kernel).expect("every sample lowers").remove(0);
-        let text = Text::of(&module.words);
-        let text = match sample.shown {
-            Shown::Body => text.body(),
-            Shown::Factor => text.factor(),
-            Shown::Stored => text.stored(),
-        };
-        let file = folder().join(sample.op).join(format!("{}.spvasm", sample.variant));
+    for (file, text) in samples().iter().flat_map(texts) {
         expected.insert(file.clone());
         if bless {
             std::fs::create_dir_all(file.parent().expect("a folder")).expect("writable");
             std::fs::write(&file, &text).expect("writable");
         } else if std::fs::read_to_string(&file).unwrap_or_default() != text {
-            differ.push(format!("{}/{}:\n{text}", sample.op, sample.variant));
+            differ.push(format!("{}:\n{text}", file.display()));
         }
     }
     assert!(
@@ -74,7 +130,7 @@ fn equal_kernels_give_equal_words() {
 #[test]
 fn a_module_declares_what_it_uses() {
     use tile_spirv::Capability as C;
-    let module = |sample: &corpus::Sample| tile_spirv::lower(&sample.kernel).expect("lowers").remove(0);
+    let module = |sample: &Sample| tile_spirv::lower(&sample.kernel).expect("lowers").remove(0);
     for s in samples() {
         let m = module(&s);
         let has = |c: C| m.capabilities.contains(&c);
