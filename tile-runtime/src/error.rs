@@ -110,6 +110,19 @@ pub enum TensorError {
         /// The shape broadcast.
         shape: Shape,
     },
+    /// Split columns of a view with a depth of 1, or the depth of one with a row per plane, into equal parts.
+    #[error(
+        "{axis} of shape {shape:?} cannot become {parts} parts: they must be equal, and {} must be 1",
+        if *axis == Axis::Cols { "depth" } else { "rows" }
+    )]
+    Split {
+        /// The axis.
+        axis: Axis,
+        /// The number of parts asked for.
+        parts: usize,
+        /// The shape split.
+        shape: Shape,
+    },
     /// The elements cannot be had: start over on a device that works.
     #[error("the device that holds the tensor failed: {reason}")]
     Device {

@@ -130,6 +130,26 @@ fn parts_of_views_share_memory() {
 }
 
 #[test]
+fn heads_of_a_token_are_views() {
+    let mut tokens = Tensor::from_vec(2, 12, numbers(24)).expect("exact");
+    let heads = tokens.view().slice_cols(4..).and_then(|v| v.split_cols(4)).expect("four heads of two");
+    assert_eq!((heads.shape(), heads.get(0, 3, 1, 1)), ([1, 4, 2, 2], Some(23.0)));
+    let last = heads.slice_rows(1..).and_then(|v| v.split_depth(2)).expect("two groups of two heads");
+    assert_eq!(last.shape(), [1, 2, 2, 2]);
+    assert_eq!(last.to_vec(), [16., 17., 18., 19., 20., 21., 22., 23.]);
+    let mut out = tokens.view_mut().split_cols(3).expect("three heads of four");
+    out.row_mut(0, 2, 0).expect("inside").fill(-1.0);
+    assert_eq!(tokens.row(0, 0, 0).map(|row| &row[7..]), Some(&[7., -1., -1., -1., -1.][..]));
+    let refused = tokens.view().split_cols(5).expect_err("12 is not 5 times anything");
+    assert_eq!(
+        refused.to_string(),
+        "cols of shape [1, 1, 2, 12] cannot become 5 parts: they must be equal, and depth must be 1"
+    );
+    let refused = tokens.view().split_depth(1).expect_err("two rows");
+    assert!(refused.to_string().ends_with("and rows must be 1"), "{refused}");
+}
+
+#[test]
 fn inputs_can_repeat_a_plane() {
     let data = numbers(4);
     let view = View::from_slice(&data, 2, 2).and_then(|v| v.broadcast(Axis::Batch, 3)).expect("one batch");

@@ -222,6 +222,37 @@ impl TensorLayout {
         Ok((offset, part))
     }
 
+    /// The layout in which columns are `parts` neighbouring parts, one per depth: `[batch, 1, rows, parts * cols]` becomes
+    /// `[batch, parts, rows, cols]`.
+    ///
+    /// # Errors
+    /// [`TensorError::Split`] if depth is not 1, or the columns are not a multiple of `parts`.
+    pub fn split_cols(&self, parts: usize) -> Result<TensorLayout, TensorError> {
+        let [batch, depth, rows, cols] = self.shape;
+        if depth != 1 || parts == 0 || !cols.is_multiple_of(parts) {
+            return Err(TensorError::Split { axis: Axis::Cols, parts, shape: self.shape });
+        }
+        let shape = [batch, parts, rows, cols / parts];
+        Ok(TensorLayout { shape, depth_stride: cols / parts, ..*self })
+    }
+
+    /// The layout in which neighbouring planes of one row are the rows of one plane: `[batch, parts * rows, 1, cols]` becomes
+    /// `[batch, parts, rows, cols]`.
+    ///
+    /// # Errors
+    /// [`TensorError::Split`] if there is more than one row, or depth is not a multiple of `parts`;
+    /// [`TensorError::Pitch`] if a row does not fit the distance of the planes.
+    pub fn split_depth(&self, parts: usize, element_bytes: usize) -> Result<TensorLayout, TensorError> {
+        let [batch, depth, rows, cols] = self.shape;
+        if rows != 1 || parts == 0 || !depth.is_multiple_of(parts) {
+            return Err(TensorError::Split { axis: Axis::Depth, parts, shape: self.shape });
+        }
+        let shape = [batch, parts, depth / parts, cols];
+        let too_large = TensorError::TooLarge { shape, element_bytes };
+        let depth_stride = self.depth_stride.checked_mul(shape[2]).ok_or(too_large)?;
+        TensorLayout::strided(shape, self.depth_stride, depth_stride, self.batch_stride, element_bytes)
+    }
+
     /// The layout in which the single entry of `axis` (batch or depth) is read `size` times.
     ///
     /// # Errors
@@ -350,6 +381,30 @@ mod tests {
         assert!(!strided([2, 1, 4, 5], 5, 0, 0).is_injective());
         assert!(!strided([2, 3, 4, 5], 5, 20, 59).is_injective());
         assert!(strided([1, 1, 4, 5], 5, 0, 0).is_injective());
+    }
+
+    #[test]
+    fn columns_become_planes_and_planes_rows() {
+        let token = strided([2, 1, 1, 24], 32, 32, 1000);
+        let heads = token.split_cols(6).expect("6 times 4");
+        assert_eq!((heads.shape(), heads.row_offset(1, 5, 0)), ([2, 6, 1, 4], Some(1020)));
+        let groups = heads.split_depth(2, 2).expect("2 times 3");
+        assert_eq!((groups.shape(), groups.row_offset(1, 1, 2)), ([2, 2, 3, 4], Some(1020)));
+        assert!(groups.is_injective());
+        for (refused, axis, parts) in [
+            (token.split_cols(5), Axis::Cols, 5),
+            (token.split_cols(0), Axis::Cols, 0),
+            (heads.split_depth(4, 2), Axis::Depth, 4),
+            (heads.split_depth(0, 2), Axis::Depth, 0),
+        ] {
+            let shape = if axis == Axis::Cols { [2, 1, 1, 24] } else { [2, 6, 1, 4] };
+            assert_eq!(refused, Err(TensorError::Split { axis, parts, shape }));
+        }
+        assert!(heads.split_cols(2).is_err() && groups.split_depth(1, 2).is_err());
+        // A plane that is read again and again is no set of rows.
+        let repeated = strided([1, 1, 1, 4], 4, 4, 4).broadcast(Axis::Depth, 6, 2).expect("one plane");
+        assert!(matches!(repeated.split_depth(2, 2), Err(TensorError::Pitch { .. })));
+        assert!(strided([1, 1, 0, 24], 24, 0, 0).split_cols(6).expect("empty").is_empty());
     }
 
     #[test]

@@ -174,6 +174,27 @@ macro_rules! common_methods {
             self.part(Axis::Cols, range)
         }
 
+        /// The columns as `parts` neighbouring parts, one per depth, such as the heads of a token:
+        /// `[batch, 1, rows, parts * cols]` becomes `[batch, parts, rows, cols]`. Nothing moves.
+        ///
+        /// # Errors
+        /// [`TensorError::Split`] if depth is not 1, or the columns are not a multiple of `parts`.
+        pub fn split_cols(self, parts: usize) -> Result<Self, TensorError> {
+            let placed = Placed { layout: self.placed.layout.split_cols(parts)?, ..self.placed };
+            Ok($view { placed, home: self.home, memory: PhantomData })
+        }
+
+        /// Planes of one row as the rows of `parts` planes, such as the heads of a token that share keys:
+        /// `[batch, parts * rows, 1, cols]` becomes `[batch, parts, rows, cols]`. Nothing moves.
+        ///
+        /// # Errors
+        /// [`TensorError::Split`] if there is more than one row, or depth is not a multiple of `parts`; [`TensorError::Pitch`]
+        /// if the planes overlap.
+        pub fn split_depth(self, parts: usize) -> Result<Self, TensorError> {
+            let layout = self.placed.layout.split_depth(parts, size_of::<T>())?;
+            Ok($view { placed: Placed { layout, ..self.placed }, home: self.home, memory: PhantomData })
+        }
+
         /// The part with these indices along an axis.
         ///
         /// # Errors
