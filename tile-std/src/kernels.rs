@@ -9,6 +9,7 @@ pub mod decode;
 pub mod gated;
 pub mod gemm;
 pub mod gemm_i8;
+pub mod gemv;
 pub mod layer_norm;
 pub mod rms_norm;
 pub mod rope;

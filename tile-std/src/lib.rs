@@ -51,6 +51,7 @@ pub static KERNELS: &[&KernelInfo] = &[
     &kernels::gated::gated::KERNEL,
     &kernels::gemm::gemm::KERNEL,
     &kernels::gemm_i8::gemm_i8::KERNEL,
+    &kernels::gemv::gemv::KERNEL,
     &kernels::layer_norm::layer_norm::KERNEL,
     &kernels::rms_norm::rms_norm::KERNEL,
     &kernels::rope::rope::KERNEL,

@@ -12,6 +12,7 @@ pub(crate) mod dispatch;
 mod elementwise;
 pub mod gemm;
 mod gemm_i8;
+mod gemv;
 mod norm;
 mod reduce;
 mod rope;
@@ -25,6 +26,7 @@ pub use elementwise::{
     gelu_mul, gelu_mul_into, silu_mul, silu_mul_into, transpose, transpose_into,
 };
 pub use gemm_i8::{explain_gemm_i8, gemm_i8, gemm_i8_into};
+pub use gemv::{explain_gemv, gemv, gemv_into};
 pub use norm::{
     LayerNorm, Normed, RmsNorm, add_layer_norm, add_layer_norm_into, add_rms_norm, add_rms_norm_into,
     explain_layer_norm, explain_rms_norm, layer_norm, layer_norm_into, rms_norm, rms_norm_into,
