@@ -8,6 +8,7 @@
 //! what is wrong, and then leaves no half-written file. *Not here*: kernels and devices (`tile_std`).
 #![forbid(unsafe_code)]
 
+pub mod decode_step;
 pub mod files;
 pub mod gemm;
 pub mod matrix;
