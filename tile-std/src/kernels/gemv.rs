@@ -98,8 +98,8 @@ pub fn gemv<
     store_vec(y, &total.add(&more.to::<f32>()).to::<C>(), at);
 }
 
-/// How many sub-groups share a row of W, by columns of Y: until a GPU has about two thousand sub-groups (a PVC runs 1792 of this
-/// kernel at once, xe_facts 8).
+/// How many sub-groups share a row of W, by columns of Y, so that 1024 columns and 4096 both make 2048 sub-groups: a PVC Max 1100
+/// runs 1792 of this kernel at once, four in each of 448 vector engines (xe_facts 8).
 pub(crate) const POLICY: &[Rule] = &[
     Rule::up_to(2048, Place::Gpu, &[Size(256), Size(8)]),
     Rule::up_to(usize::MAX, Place::Gpu, &[Size(256), Size(2)]),
