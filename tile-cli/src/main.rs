@@ -18,7 +18,7 @@ use tile_cli::kernels::{self, KernelError};
 use tile_cli::module::{ModuleError, ModuleInput};
 use tile_cli::reference;
 use tile_cli::tools::{Tools, ToolsError, tools_required};
-use tile_cli::verify::{self, Request};
+use tile_cli::verify::{self, CPU, Request};
 use tile_cli::waivers::{WaiverError, Waivers};
 
 /// Looks at tile kernels: what they compile to and what outside tools say about it.
@@ -205,6 +205,12 @@ enum Failure {
     Real(#[from] fuzz::real::RealError),
     #[error("{0} of the modules could not be inspected")]
     Inspect(usize),
+    #[error(
+        "`cargo tile inspect` shows what Intel's compiler for GPUs makes of a module, and no compiler but the OpenCL driver \
+         makes code for `{cpu}`, at the first launch; `cargo tile dump --device {cpu}` shows the module",
+        cpu = CPU
+    )]
+    InspectCpu,
     #[error("there is no kernel to verify, and a gate that checks nothing must not pass")]
     NothingToVerify,
     #[error("findings cannot be written into {0}: {1}")]
@@ -230,6 +236,9 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Kernels => print(&kernels::table(kernels::registry()))?,
         Command::Verify { kernel, devices, allow_missing_tools, bare } => {
             return verify(kernel.as_deref(), &devices, allow_missing_tools, &bare);
+        }
+        Command::Inspect { devices, .. } if devices.iter().any(|device| device == CPU) => {
+            return Err(Failure::InspectCpu);
         }
         Command::Inspect { kernel, devices, instance, json, bare } => {
             let modules = selected(kernel.as_deref(), instance.as_deref(), &bare, &devices)?;
@@ -394,6 +403,15 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn inspecting_for_a_cpu_says_who_compiles_for_it() {
+        let line = "tile inspect gemm --device pvc --device cpu";
+        let command = Cli::try_parse_from(line.split_whitespace()).expect("legal").command;
+        let Err(refused) = run(command) else { panic!("nothing to inspect") };
+        let text = refused.to_string();
+        assert!(text.contains("no compiler but the OpenCL driver makes code for `cpu`"), "{text}");
     }
 
     #[test]

@@ -19,6 +19,9 @@ use crate::tools::Tools;
 use crate::waivers::Waivers;
 use crate::zeinfo::{self, KernelEnvironment};
 
+/// The device that no offline compiler makes code for: its OpenCL driver does, at the first launch.
+pub const CPU: &str = "cpu";
+
 /// What can be wrong with a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -184,11 +187,11 @@ fn jobs<'a>(request: &Request<'a>) -> Vec<Job<'a>> {
     let mut jobs = Vec::new();
     for module in request.modules {
         jobs.push(Job { module, device: None });
-        // Intel's offline compiler is for GPUs; a CPU compiles its module at the launch.
+        // Intel's offline compiler is for GPUs.
         let wanted = module
             .devices
             .iter()
-            .filter(|d| *d != "cpu" && (request.devices.is_empty() || request.devices.contains(d)));
+            .filter(|d| *d != CPU && (request.devices.is_empty() || request.devices.contains(d)));
         jobs.extend(wanted.map(|device| Job { module, device: Some(device) }));
     }
     jobs
