@@ -92,7 +92,8 @@ codes! {
     TileShape = "T020", "Tile rows are a multiple of 8 and columns of 16; packed operands have rows in multiples of 16; other sizes for i8, u8 and tf32.",
         "One matrix instruction works on 8 rows and 16 columns, with 16 elements of a 16-bit type, 32 of an 8-bit type or 8 of tf32 along K: so \
          tiles of i8 and u8 have columns in multiples of 32, tiles of tf32 of 8, and packed operands rows in those multiples (reference: DPAS, repeat count 8, \
-         SIMD16, systolic depth 8). Any multiple is fine; the compiler picks the block messages.";
+         SIMD16, systolic depth 8). Any multiple is fine; the compiler picks the block messages. `own_tile` also takes the transpose of such a size, \
+         for `store_transpose`.";
     RegisterBudget = "T021", "The tiles alive at one time fit the register file.",
         "A sub-group has 256 registers of 64 bytes (16,384 bytes) in its large mode. The message gives the bytes alive at the op that \
          exceeds it; use a smaller instance, or shorten the life of a tile. An instance for the host alone (`; host`) has no registers to fit, but \

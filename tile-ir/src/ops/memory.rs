@@ -178,7 +178,9 @@ fn check_own(
     }
     // One row is what a vector takes.
     let rows = if tile.0 == 1 { legal::MMA_ROWS } else { tile.0 };
-    check_shape(TileType { dtype, rows, cols: tile.1, role: Role::Row }, op)?;
+    let shaped = |rows, cols| check_shape(TileType { dtype, rows, cols, role: Role::Row }, op);
+    // A tile that is stored transposed is owned as it lies in memory.
+    shaped(rows, tile.1).or_else(|why| shaped(tile.1, tile.0).map_err(|_| why))?;
     if let Order::Snake(width) = order
         && kernel.ty(*width) != Type::Scalar(ScalarType::U32)
     {
