@@ -4,6 +4,8 @@
 //! number, and from it one value: NaN is the quiet NaN, a zero is +0.
 //! *Not here*: what the op does (`ir::TopK`).
 
+pub mod network;
+
 /// The largest `k`.
 pub const MAX_K: u32 = 32;
 

@@ -64,6 +64,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) split: Option<(Split, Edge)>,
     /// Masked loads of right operands, put off until the multiplication that alone reads them.
     pub(crate) late: BTreeMap<ValueId, Late>,
+    /// The words of `Row` tiles of 16 bits that came transposed, chunks of 16 rows: two rows each, as in a packed operand.
+    pub(crate) words: BTreeMap<ValueId, Vec<Id>>,
     values: Vec<Option<Value>>,
     undo: Vec<Vec<(ValueId, Option<Value>)>>,
     pub(crate) loops: Vec<Loop>,
@@ -113,6 +115,7 @@ impl<'a> Lowering<'a> {
             shared: vec![],
             split: None,
             late: BTreeMap::new(),
+            words: BTreeMap::new(),
             values: vec![None; kernel.values.len()],
             undo: vec![vec![]],
             loops: vec![],

@@ -229,10 +229,10 @@ impl<'a> Lowering<'a> {
                 self.column_mask(surface, col, layout.chunk_cols() * across, tile, form)
             }
             LoadForm::Transpose if tile.role.is_right_operand() => {
-                self.words_mask(surface, col, layout.chunk_rows() * down, 32, 4 / surface.esz)
+                self.words_mask(surface.cols, col, layout.chunk_rows() * down, 32, 4 / surface.esz)
             }
             LoadForm::Transpose => {
-                self.words_mask(surface, col, layout.chunk_rows() * down, layout.component_bits(), 1)
+                self.words_mask(surface.cols, col, layout.chunk_rows() * down, layout.component_bits(), 1)
             }
         };
         self.masked(chunk, mask, layout.chunk())
@@ -275,28 +275,29 @@ impl<'a> Lowering<'a> {
             // Two columns in a component of 16 bits.
             let twice = e.mul_u32(lane, 2);
             let column = e.add(U32, first, twice);
-            let word = mask_of(e, surface, column, 16, 2);
+            let word = mask_of(e, surface.cols, column, 16, 2);
             return e.pure(Inst::CompositeConstruct, Ty::Int8(16), &[word; 8]);
         }
         if form == LoadForm::Plain && tile.dtype == DType::Tf32 {
             // Two rows of 8 columns in a component.
             let column = e.and_u32(lane, 7);
             let column = e.add(U32, first, column);
-            let word = mask_of(e, surface, column, 32, 1);
+            let word = mask_of(e, surface.cols, column, 32, 1);
             return e.pure(Inst::CompositeConstruct, Ty::IntVec(32, 4), &[word; 4]);
         }
         let bits = if form == LoadForm::Plain { 8 * tile.dtype.size_bytes() } else { 32 };
         let column = e.add(U32, first, lane);
-        let word = mask_of(e, surface, column, bits, 1);
+        let word = mask_of(e, surface.cols, column, bits, 1);
         e.pure(Inst::CompositeConstruct, Ty::Int8(bits), &[word; 8])
     }
 
     /// For a transposed tile: component `i` holds in `bits` bits the next `per` columns of the tensor from `offset` on, the
-    /// same in every lane. In a packed operand these are 4 bytes, or 2 elements of 16 bits, or 1 of tf32.
+    /// same in every lane; those below `limit` are inside. In a packed operand these are 4 bytes, or 2 elements of 16 bits, or 1
+    /// of tf32.
     ///
     /// Lane `l` computes the mask of word `l`, and a broadcast hands it to all: a constant lane costs no instruction
     /// (xe_facts 5), whereas 16 scalar masks would take 100 and spill.
-    fn words_mask(&mut self, surface: Surface, col: Position, offset: u32, bits: u32, per: u32) -> Id {
+    pub(crate) fn words_mask(&mut self, limit: Id, col: Position, offset: u32, bits: u32, per: u32) -> Id {
         let words = offset / per;
         let lane = self.lane();
         let e = &mut self.e;
@@ -304,7 +305,7 @@ impl<'a> Lowering<'a> {
         let base = col.at(e, per * (words / LANES * LANES));
         let skipped = e.mul_u32(lane, per);
         let first = e.add(U32, base, skipped);
-        let word = mask_of(e, surface, first, bits, per);
+        let word = mask_of(e, limit, first, bits, per);
         let scope = e.u32(Scope::Subgroup as u32);
         let words: Vec<Id> = (0..8)
             .map(|i| {
@@ -316,11 +317,11 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The bits of a word of `per` neighbouring elements that lie inside the plane, the first of them at a column.
-fn mask_of(e: &mut Emit, surface: Surface, column: Id, bits: u32, per: u32) -> Id {
+/// The bits of a word of `per` neighbouring elements that lie below a limit, the first of them at a column.
+fn mask_of(e: &mut Emit, limit: Id, column: Id, bits: u32, per: u32) -> Id {
     let ty = Ty::Int(bits);
     let columns: Vec<Id> = (0..per).map(|i| e.add_u32(column, i)).collect();
-    let inside: Vec<Id> = columns.into_iter().map(|c| e.compare(Inst::ULessThan, c, surface.cols)).collect();
+    let inside: Vec<Id> = columns.into_iter().map(|c| e.compare(Inst::ULessThan, c, limit)).collect();
     let mut word = e.int(ty, 0);
     for (i, inside) in (1..).zip(inside) {
         let ones = e.int(ty, (1 << (bits / per * i)) - 1);

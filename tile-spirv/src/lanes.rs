@@ -47,6 +47,11 @@ pub(crate) fn wide_tile(v: VectorType) -> TileType {
     TileType { dtype: v.dtype, rows: 8, cols: v.len / 8, role: Role::Row }
 }
 
+/// The packed operand whose words hold two rows each of a transposed tile of 16-bit elements.
+pub(crate) fn in_words(tile: TileType) -> TileType {
+    TileType { rows: tile.rows.next_multiple_of(16), role: Role::VnniT, ..tile }
+}
+
 /// The register layout of a tile type.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {

@@ -8,7 +8,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op as Inst, StorageClass};
 use tile_ir::ir::{Access, Coord, LoadForm, Op, ParamId, Peers, Place, Unit, ValueId};
 use tile_ir::legal;
-use tile_ir::types::{DType, Role, TileType};
+use tile_ir::types::{DType, TileType};
 
 use crate::LowerError;
 use crate::abi::Surface;
@@ -54,9 +54,27 @@ impl<'a> Lowering<'a> {
             self.late.insert(result, Late { tile, surface, x, row, col });
             return Ok(());
         }
+        if Self::comes_in_pairs(tile, form) && !self.may_be_odd(at, surface) {
+            let x = self.load_x(at, form, tile, surface, col)?;
+            let words = self.words_load(tile, surface, edge, x, (row, col))?;
+            self.set_words(result, tile, words);
+            return Ok(());
+        }
         let chunks = self.tile_at(tile, form, surface, edge, at, (row, col))?;
         self.set(result, Value::Tile(chunks));
         Ok(())
+    }
+
+    /// True for a `Row` tile of 16-bit elements that is transposed on the way.
+    fn comes_in_pairs(tile: TileType, form: LoadForm) -> bool {
+        form == LoadForm::Transpose && Layout::of(tile).chunk() == Ty::Int8(16)
+    }
+
+    /// Gives a tile of 16-bit elements its meaning by the words that hold two of its rows each.
+    pub(crate) fn set_words(&mut self, result: ValueId, tile: TileType, words: Vec<Id>) {
+        let chunks = self.parted(tile, &words);
+        self.set(result, Value::Tile(chunks));
+        self.words.insert(result, words);
     }
 
     /// Loads a tile whose first element is at a row and column; `at` says what is known of the column.
@@ -106,8 +124,9 @@ impl<'a> Lowering<'a> {
         x: Position,
         (row, col): (Position, Position),
     ) -> Result<Vec<Id>, LowerError> {
-        if form == LoadForm::Transpose && Layout::of(tile).chunk() == Ty::Int8(16) {
-            return self.pairs_load(tile, surface, edge, x, (row, col));
+        if Self::comes_in_pairs(tile, form) {
+            let words = self.words_load(tile, surface, edge, x, (row, col))?;
+            return Ok(self.parted(tile, &words));
         }
         let row = if edge == Edge::Never { row } else { row.only_if(&mut self.e, surface.live) };
         let messages = lanes::loads(tile, form)?;
@@ -131,10 +150,10 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A `Row` tile of 16-bit elements, transposed: a transposing message moves 32 bits, so pairs of rows come as in a right
-    /// operand, and are taken apart only where elements are used. (Taken apart before a branch at the edge, each pair of rows
-    /// took two instructions more, measured with Intel's compiler on pvc.)
-    fn pairs_load(
+    /// The words of a `Row` tile of 16-bit elements, transposed: a transposing message moves 32 bits, so pairs of rows come as
+    /// in a right operand, and are taken apart only where elements are used. (Taken apart before a branch at the edge, each pair
+    /// of rows took two instructions more, measured with Intel's compiler on pvc.)
+    fn words_load(
         &mut self,
         tile: TileType,
         surface: Surface,
@@ -142,14 +161,17 @@ impl<'a> Lowering<'a> {
         x: Position,
         at: (Position, Position),
     ) -> Result<Vec<Id>, LowerError> {
-        let packed = TileType { rows: tile.rows.next_multiple_of(16), role: Role::VnniT, ..tile };
-        let pairs = self.edged_load(packed, LoadForm::Transpose, surface, edge, x, at)?;
-        let (from, to) = (Layout::of(packed), Layout::of(tile));
+        self.edged_load(lanes::in_words(tile), LoadForm::Transpose, surface, edge, x, at)
+    }
+
+    /// A tile of 16-bit elements from the words that hold two of its rows each.
+    fn parted(&mut self, tile: TileType, words: &[Id]) -> Vec<Id> {
+        let (from, to) = (Layout::of(lanes::in_words(tile)), Layout::of(tile));
         let rows = self.e.ty(to.chunk());
         let mut out = vec![0; to.count()];
         for across in 0..to.across() {
             for down in 0..to.down() {
-                let words = pairs[from.index(down / 2, across)];
+                let words = words[from.index(down / 2, across)];
                 let words = self.e.pure(Inst::Bitcast, Ty::IntVec(16, 16), &[words]);
                 let first = 8 * (down % 2);
                 let numbers: Vec<u32> = (first..first + 8).collect();
@@ -157,7 +179,7 @@ impl<'a> Lowering<'a> {
                     self.e.pure_with(Inst::VectorShuffle, rows, &[words, words], &numbers);
             }
         }
-        Ok(out)
+        out
     }
 
     /// `bool`: the tile needs the edge rule done in registers.

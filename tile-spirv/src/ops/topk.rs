@@ -1,22 +1,21 @@
 //! Owns the emission of `row_topk` and `col_topk`.
 //!
 //! Every lane sorts the elements of one column, or of one row once the tile is transposed, and keeps the largest: by networks
-//! of compare-and-exchange steps on registers, without a branch (`network`), on keys that hold the order (`key`).
+//! of compare-and-exchange steps on registers, without a branch (`tile_ir::topk::network`), on keys that hold the order (`key`).
 //! *Assumes* the register layouts of `lanes`. *Guarantees*: the order of `tile_ir::topk`, of equal elements the lower index
 //! first, and the same bits whatever the network. *Not here*: what a top-k means (`tile_ir::ir::TopK`).
 
 mod key;
-mod network;
 
 use rspirv::spirv::{Op as Inst, OpenclStd100Op as Std};
 use tile_ir::ir::{Op, Running, TopK};
-use tile_ir::topk::MAX_BASE;
+use tile_ir::topk::{MAX_BASE, network};
 use tile_ir::types::{Along, DType, TileType};
 
 use crate::LowerError;
 use crate::arith::U32;
 use crate::control::{Lowering, Value};
-use crate::lanes::{LANES, Layout};
+use crate::lanes::{LANES, Layout, in_words};
 use crate::module::{Id, Ty};
 
 /// An element in a list: the key it is ordered by, and its index where the key does not hold it.
@@ -78,9 +77,25 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let layout = Layout::of(ty);
         for across in 0..layout.across() {
-            let parts =
-                |s: &mut Self, row: u32| s.part_of(layout, chunks[layout.index(row / 8, across)], row % 8);
-            let mut list = self.best_of(ty.dtype, ty.rows, what.k, parts);
+            let mut list = if let Some(words) = self.words.get(&what.tile).cloned() {
+                let packed = Layout::of(in_words(ty));
+                let mut pair = None;
+                self.best_of(ty.rows, what.k, |s, row| {
+                    // The rows of a word become keys together.
+                    if let Some(odd) = pair.take() {
+                        return odd;
+                    }
+                    let word = s.word_of(words[packed.index(row / 16, across)], row % 16 / 2);
+                    let [even, odd] = s.entries_of_pair(ty.dtype, word, row);
+                    pair = Some(odd);
+                    even
+                })
+            } else {
+                self.best_of(ty.rows, what.k, |s, row| {
+                    let part = s.part_of(layout, chunks[layout.index(row / 8, across)], row % 8);
+                    s.entry(ty.dtype, part, row)
+                })
+            };
             if let Some(running) = &what.running {
                 let (values, indices) = (self.tile(running.values)?, self.tile(running.indices)?);
                 let place = Layout::of(made);
@@ -120,7 +135,7 @@ impl Lowering<'_> {
             let nothing = self.e.null(layout.component());
             // The columns of one block of 16 x 16, each with a lane per row.
             let (mut block, mut columns) = (u32::MAX, vec![]);
-            let parts = |s: &mut Self, column: u32| {
+            let entries = |s: &mut Self, column: u32| {
                 if block != column / LANES {
                     block = column / LANES;
                     let mut lines: Vec<Id> = (top..top + rows)
@@ -129,9 +144,9 @@ impl Lowering<'_> {
                     lines.resize(LANES as usize, nothing);
                     columns = s.transposed(layout.component(), lines);
                 }
-                columns[(column % LANES) as usize]
+                s.entry(ty.dtype, columns[(column % LANES) as usize], column)
             };
-            let mut list = self.best_of(ty.dtype, ty.cols, what.k, parts);
+            let mut list = self.best_of(ty.cols, what.k, entries);
             if let Some(running) = &what.running {
                 let words = self.running_rows(running, made, what.k, (top, rows))?;
                 list = self.continued(list, ty.dtype, what.k, running, words)?;
@@ -141,21 +156,14 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The best of `len` elements of every lane, which `part` gives as they lie in chunks.
-    fn best_of(
-        &mut self,
-        dtype: DType,
-        len: u32,
-        k: u32,
-        mut part: impl FnMut(&mut Self, u32) -> Id,
-    ) -> List {
+    /// The best of `len` elements of every lane, which `entry` gives one after the other.
+    fn best_of(&mut self, len: u32, k: u32, mut entry: impl FnMut(&mut Self, u32) -> Entry) -> List {
         let room = k.next_power_of_two();
         let mut best: Option<List> = None;
         for first in (0..len).step_by(room as usize) {
             let mut list = vec![];
             for i in first..len.min(first + room) {
-                let bits = part(self, i);
-                list.push(Some(self.entry(dtype, bits, i)));
+                list.push(Some(entry(self, i)));
             }
             let list = self.sorted(list);
             best = Some(match best {

@@ -46,6 +46,33 @@ impl Lowering<'_> {
         Entry { key: self.wide_key(U32, dtype, part), index: Some(self.e.u32(index)) }
     }
 
+    /// Two elements of 16 bits in a word, the lower half first, with the index of the first.
+    ///
+    /// The halves become numbers without sign together: what [`Lowering::float_key`] takes four instructions per element for
+    /// takes five per word (measured with Intel's compiler on pvc, 128 elements to a lane, k = 8: 2,125 -> 1,875 instructions).
+    pub(super) fn entries_of_pair(&mut self, dtype: DType, word: Id, index: u32) -> [Entry; 2] {
+        let infinity = infinity(dtype).unwrap_or(0);
+        let nan = nan_key(dtype, infinity);
+        // In each half, sign and size become 0x8000 plus or minus the size; a zero of either sign is 0x8000, so nothing is
+        // carried from half to half.
+        let signs = self.e.and_u32(word, 0x8000_8000);
+        let ones = self.e.shr_u32(signs, 15);
+        let below_signs = self.e.sub(U32, signs, ones);
+        let flipped = self.e.pure(Inst::BitwiseXor, U32, &[word, below_signs]);
+        let middle = self.e.u32(0x8000_8000);
+        let flipped = self.e.pure(Inst::BitwiseXor, U32, &[flipped, middle]);
+        let both = self.e.add(U32, flipped, ones);
+        let by = self.e.u32(16);
+        let halves =
+            [self.e.pure(Inst::ShiftLeftLogical, U32, &[both, by]), self.e.and_u32(both, 0xFFFF_0000)];
+        [(halves[0], 0xFFFF - index), (halves[1], 0xFFFE - index)].map(|(half, low)| {
+            // Counted from -inf, as in `float_key`.
+            let key = self.e.add_u32(half, infinity.wrapping_sub(SIGN).wrapping_add(low));
+            let nan = self.e.u32(nan + low);
+            Entry { key: self.e.opencl_once(Std::u_min as u32, U32, &[key, nan]), index: None }
+        })
+    }
+
     /// A 16-bit word as the upper half of one of 32 bits. That is the f32 of a bf16, whose conversion is one shift; widening and
     /// shifting an integer takes two instructions.
     fn upper(&mut self, part: Id) -> Id {

@@ -1,10 +1,11 @@
 //! Owns the networks that sort and merge: pairs of positions to be ordered one after the other, the larger first.
 //!
+//! A body that keeps a list per lane takes these steps without a branch, on a GPU as on the host.
 //! *Assumes* lengths that are powers of two. *Guarantees*: right for whatever is compared, by the tests. Sorting 8 takes
 //! 19 pairs, which is the fewest.
 
 /// Sorts a list (Batcher's odd-even merge sort).
-pub(super) fn sort(len: usize) -> Vec<(usize, usize)> {
+pub fn sort(len: usize) -> Vec<(usize, usize)> {
     let mut out = vec![];
     sort_part(0, len, &mut out);
     out
@@ -19,7 +20,7 @@ fn sort_part(first: usize, len: usize, out: &mut Vec<(usize, usize)>) {
 }
 
 /// Sorts a list whose halves are sorted (Batcher's odd-even merge).
-pub(super) fn merge(len: usize) -> Vec<(usize, usize)> {
+pub fn merge(len: usize) -> Vec<(usize, usize)> {
     let mut out = vec![];
     merge_part(0, len, 1, &mut out);
     out
@@ -37,7 +38,7 @@ fn merge_part(first: usize, len: usize, step: usize, out: &mut Vec<(usize, usize
 }
 
 /// Sorts a list that rises and falls but once, wherever it begins.
-pub(super) fn clean(len: usize) -> Vec<(usize, usize)> {
+pub fn clean(len: usize) -> Vec<(usize, usize)> {
     let mut out = vec![];
     let mut distance = len / 2;
     while distance > 0 {
