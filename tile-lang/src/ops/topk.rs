@@ -155,7 +155,7 @@ impl<T: Arithmetic, const M: usize, const N: usize, L> rt<T, M, N, L> {
         let mut indices: rt<i32, R, C, Row> = rt::build(|tile| tile.zero());
         let lines = Lines::new(along, (M, N), (R, C));
         let out = (values.values_mut(), indices.values_mut());
-        topk::best(T::DTYPE.is_integer(), &lines, k, self.values(), running, out);
+        topk::best(T::DTYPE, &lines, k, self.values(), running, out);
         (values, indices)
     }
 }

@@ -1,11 +1,15 @@
-//! Owns the body of a top-k: one list per row or column, which most elements of it do not enter.
+//! Owns the bodies of a top-k.
 //!
-//! *Guarantees*: the order of `tile_ir::topk` and no other; one body for every CPU. Most of the time goes into the test of 16
-//! elements at a time against the least of the list, which compilers turn into vector code.
+//! A row has a list, which most of its elements do not enter: most of the time goes into the test of 16 elements at a time
+//! against the least of the list, which compilers turn into vector code. Columns are beside each other in memory, so 16 have
+//! their lists in one (`columns`).
+//! *Guarantees*: the order of `tile_ir::topk` and no other, on every CPU.
 //! *Not here*: the calls (`ops::topk`).
 
+mod columns;
+
 use tile_ir::topk::{MAX_BASE, MAX_K, key, key_i32, value, value_i32};
-use tile_ir::types::Along;
+use tile_ir::types::{Along, DType};
 
 /// Elements that are tested at a time.
 const BLOCK: usize = 16;
@@ -61,6 +65,20 @@ impl Entry {
     fn before(self, other: Entry) -> bool {
         self.key > other.key || (self.key == other.key && self.index < other.index)
     }
+
+    /// The entry in a number that is larger for what comes first; 0 for none.
+    fn word(self) -> u64 {
+        u64::from(self.key) << 32 | u64::from(!self.index)
+    }
+
+    fn of(word: u64) -> Entry {
+        Entry { key: (word >> 32) as u32, index: !(word as u32) }
+    }
+
+    /// The word of its value in a tile.
+    fn value(self, integers: bool) -> f32 {
+        if integers { f32::from_bits(value_i32(self.key) as u32) } else { value(self.key) }
+    }
 }
 
 /// The best elements so far, in falling order.
@@ -84,12 +102,12 @@ impl List {
     }
 }
 
-/// Writes the largest elements of every line and their indices; words of integers are their bits.
+/// Writes the largest elements of every line of a tile of `dtype` and their indices; words of integers are their bits.
 ///
 /// # Panics
 /// When `k` is 0, above the largest or above the room.
 pub(crate) fn best(
-    integers: bool,
+    dtype: DType,
     lines: &Lines,
     k: usize,
     src: &[f32],
@@ -98,7 +116,25 @@ pub(crate) fn best(
 ) {
     assert!(k >= 1 && k <= MAX_K as usize, "a top-k keeps 1 to {MAX_K} elements; here {k}");
     assert!(k <= lines.room, "the results of a top-k have room for its {k} elements; here {}", lines.room);
+    let integers = dtype.is_integer();
     let key_of = |word: f32| if integers { key_i32(word.to_bits() as i32) } else { key(word) };
+    if lines.step.0 == 1 && lines.count.is_multiple_of(columns::LANES) {
+        let tile = columns::Tile { words: src, pitch: lines.step.1, len: lines.len };
+        for line in (0..lines.count).step_by(columns::LANES) {
+            let mut lists = columns::best(dtype, &tile, line, k);
+            if let Some(running) = &running {
+                columns::go_on(&mut lists[..k], running, key_of, |i| line + i * lines.out_step.1);
+            }
+            for (i, lanes) in lists[..lines.room].iter().enumerate() {
+                for (lane, word) in lanes.iter().enumerate() {
+                    let entry = if i < k { Entry::of(*word) } else { Entry::NONE };
+                    let at = line + i * lines.out_step.1 + lane;
+                    (values[at], indices[at]) = (entry.value(integers), f32::from_bits(entry.index));
+                }
+            }
+        }
+        return;
+    }
     for line in 0..lines.count {
         let mut list = List { best: [Entry::NONE; MAX_K as usize], k };
         let from = &src[line * lines.step.0..];
@@ -132,9 +168,7 @@ pub(crate) fn best(
         }
         for i in 0..lines.room {
             let entry = if i < k { list.best[i] } else { Entry::NONE };
-            values[place(i)] =
-                if integers { f32::from_bits(value_i32(entry.key) as u32) } else { value(entry.key) };
-            indices[place(i)] = f32::from_bits(entry.index);
+            (values[place(i)], indices[place(i)]) = (entry.value(integers), f32::from_bits(entry.index));
         }
     }
 }
