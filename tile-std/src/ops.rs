@@ -18,7 +18,10 @@ mod reduce;
 mod rope;
 mod softmax;
 
-pub use attention::{AttentionError, AttentionOptions, attention, attention_into, explain_attention};
+pub use attention::{
+    AttentionError, AttentionOptions, attention, attention_into, attention_lse, attention_lse_into,
+    explain_attention,
+};
 pub use decode::{DecodeOptions, decode, decode_into, explain_decode};
 pub use dispatch::{Choice, Misfit, RowError, RowOptions};
 pub use elementwise::{

@@ -3,9 +3,11 @@
 
 mod reference;
 
-use reference::attention::{Case, row};
+use reference::attention::{Case, log_sum_exp, row};
 use reference::{FORMS, Form, Guarded, Rng};
-use tile_std::ops::{AttentionError, AttentionOptions, attention, attention_into};
+use tile_std::ops::{
+    AttentionError, AttentionOptions, attention, attention_into, attention_lse, attention_lse_into,
+};
 use tile_std::prelude::*;
 
 fn devices() -> [Device; 2] {
@@ -124,6 +126,68 @@ fn every_instance_agrees_with_the_reference() {
         executed += 1;
     }
     assert_eq!(executed, tile_std::kernels::attention::attention::INSTANCES.len());
+}
+
+#[test]
+fn the_log_sum_exp_of_every_row() {
+    let mut rng = Rng(0x15E);
+    let mut masked = 0;
+    let cases = [
+        (64, false, (35, 20)),
+        (20, true, (50, 37)),
+        (96, true, (16, 64)),
+        (128, false, (9, 0)),
+        (256, true, (20, 7)),
+    ];
+    for (i, (dim, causal, lengths)) in cases.into_iter().enumerate() {
+        for (queries, keys) in [lengths, (1, 33)] {
+            let case = Case { batch: 2, ..Case::new(4, 2, queries, keys, dim, causal) };
+            for device in devices() {
+                let mut make = |heads, rows| {
+                    let value = |_, _, _, _| bf16::from_f32(3.0 * rng.value());
+                    Tensor::from_fn([2, heads, rows, dim], value).expect("small")
+                };
+                let (q, k, v) = (make(4, queries), make(2, keys), make(2, keys));
+                let mut o = Tensor::<bf16>::with_shape([2, 4, queries, dim]).expect("small");
+                let mut lse = Guarded::<f32>::new([2, 4, 1, queries], FORMS[i % 3], |_, _, _, _| f32::NAN);
+                let options = AttentionOptions { causal, ..AttentionOptions::default() };
+                let told = format!("{} {case:?}", device.name());
+                attention_lse_into(&device, (o.view_mut(), lse.view_mut()), &q, &k, &v, &options)
+                    .unwrap_or_else(|e| panic!("{told}: {e}"));
+                assert!(lse.is_intact(), "{told}: something outside changed");
+                let plain = attention(&device, &q, &k, &v, &options).expect("shapes fit");
+                assert_eq!(plain.to_vec(), o.to_vec(), "{told}: the output is another without it");
+                for (b, h, i) in (0..8 * queries).map(|n| (n / queries / 4, n / queries % 4, n % queries)) {
+                    let at =
+                        |t: &Tensor<bf16>, h, r, c| f64::from(t.get(b, h, r, c).expect("inside").to_f32());
+                    let (want, bound) =
+                        log_sum_exp(&case, i, |c| at(&q, h, i, c), |j, c| at(&k, h / 2, j, c));
+                    let found = lse.get(b, h, 0, i);
+                    masked += usize::from(want == f64::NEG_INFINITY);
+                    assert!(
+                        found == want || (found - want).abs() <= bound,
+                        "{told}: query {i} of head {h}: {found}, not {want} within {bound:e}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(masked > 300, "{masked}");
+}
+
+#[test]
+fn a_log_sum_exp_of_another_shape_is_an_error() {
+    let device = Device::host();
+    let zeros = |rows, cols| Tensor::<f16>::with_shape([1, 2, rows, cols]).expect("small");
+    let (q, k) = (zeros(3, 64), zeros(5, 64));
+    let mut o = zeros(3, 64);
+    let mut lse = Tensor::<f32>::with_shape([1, 2, 3, 1]).expect("small");
+    let options = AttentionOptions::default();
+    let error = attention_lse_into(&device, (o.view_mut(), lse.view_mut()), &q, &k, &k, &options);
+    let text = error.expect_err("rows are not columns").to_string();
+    assert!(text.contains("[1, 2, 1, 3]") && text.contains("[1, 2, 3, 1]"), "{text}");
+    let error = attention_lse(&device, &q, &k, &zeros(5, 0), &options).expect_err("V has no columns");
+    assert!(matches!(error, AttentionError::LogSumExp { .. }), "{error}");
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! keeps a bound `m` of the scores so far, `l = sum 2^(t_j - m)` and `o = sum 2^(t_j - m) * v_j`. Where a tile raises
 //! the bound to `m'`, `l` and `o` are multiplied by `2^(m - m')` first; at the end `O = o / l`. A row that sees no key,
 //! or only scores of minus infinity, has `l = 0` and gives 0. With `causal`, query `i` sees the keys
-//! `j <= i + keys - queries`: the last query sees every key.
+//! `j <= i + keys - queries`: the last query sees every key. The logarithm of the sum of a row's powers is `m ln 2 + ln l`; it goes to
+//! `lse`, `[batch, heads, 1, queries]`, whose columns may also be none: what is stored there is dropped.
 //!
 //! *Schedule.* A sub-group owns `BQ` queries of a head: their `o` stays in registers while it walks the keys in tiles
 //! of `BKV`. Q, K and V come in steps of 32 columns, so that no operand is large; the sums of a row stay spread over its
@@ -54,6 +55,7 @@ pub fn attention<
     const SLICES: usize,
 >(
     o: &mut gl<T>,
+    lse: &mut gl<f32>,
     q: &gl<T>,
     k: &gl<T>,
     v: &gl<T>,
@@ -116,6 +118,7 @@ pub fn attention<
     let total = sums.row_sum();
     let inverse = total.ne(0.0).select(&total.recip(), 0.0);
     store(o, &out.mul_row(&inverse).to::<T>(), at);
+    store_vec(lse, &bound.scale(0.6931472).add(&total.log()), at);
 }
 
 /// Adds the keys of tile `j` to the first D of the W columns of `out`. With `MASK`, some query does not see all of them.

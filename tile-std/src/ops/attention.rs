@@ -65,6 +65,18 @@ pub enum AttentionError {
         /// Shape it has.
         found: Shape,
     },
+    /// Pass an output of the log-sum-exp with a row per head and a column per query, and a V that has columns.
+    #[error(
+        "attention: the output of the log-sum-exp must be {needed:?}, beside an output that is not empty; here it is {found:?} and the output {output:?} (batch, heads, rows, columns)"
+    )]
+    LogSumExp {
+        /// Shape it must have.
+        needed: Shape,
+        /// Shape it has.
+        found: Shape,
+        /// Shape of the output of attention.
+        output: Shape,
+    },
     /// Split the heads, or pad nothing: any size up to the largest is fine.
     #[error(
         "attention: a head has at most {most} columns; Q is {q:?} and V is {v:?} (batch, heads, rows, dim)"
@@ -162,15 +174,93 @@ pub fn attention_into<'a, T: MmaInput>(
     v: impl Into<View<'a, T>>,
     options: &AttentionOptions<'_>,
 ) -> Result<Report, AttentionError> {
-    let (o, q, k, v) = (o.into(), q.into(), k.into(), v.into());
+    run(device, o.into(), None, (q.into(), k.into(), v.into()), options)
+}
+
+/// [`attention`] with the log-sum-exp of every row, `[batch, heads, 1, queries]` in f32: the logarithm of the sum over the keys it
+/// sees of `e^score`, scores scaled. Where a query sees no key, or only scores of minus infinity, it is minus infinity.
+///
+/// It is what joins the attention to parts of a sequence, and what a backward pass reads. It is off by at most `2 d` for an error
+/// `d` of the scores (see [`attention`]), `(keys + 64) * 2^-24`, and 2^-22 of its own size and of the largest score's.
+///
+/// ```
+/// use tile_std::ops::{AttentionOptions, attention_lse};
+/// use tile_std::prelude::*;
+///
+/// let zeros = |rows| Tensor::<bf16>::with_shape([1, 2, rows, 64]);
+/// let (q, k, v) = (zeros(3)?, zeros(5)?, zeros(5)?);
+/// let (_, lse) = attention_lse(&Device::host(), &q, &k, &v, &AttentionOptions::default())?;
+/// // Five scores of 0.
+/// assert!((lse.get(0, 1, 0, 2).unwrap_or(0.0) - 5f32.ln()).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`AttentionError`]: as for [`attention`], and a V without columns.
+pub fn attention_lse<'a, T: MmaInput>(
+    device: &Device,
+    q: impl Into<View<'a, T>>,
+    k: impl Into<View<'a, T>>,
+    v: impl Into<View<'a, T>>,
+    options: &AttentionOptions<'_>,
+) -> Result<(Tensor<T>, Tensor<f32>), AttentionError> {
+    let (q, k, v) = (q.into(), k.into(), v.into());
+    let mut o = Tensor::with_shape(output(q.shape(), k.shape(), v.shape())?)?;
+    let mut lse = Tensor::with_shape(lse_of(q.shape()))?;
+    run(device, o.view_mut(), Some(lse.view_mut()), (q, k, v), options)?;
+    Ok((o, lse))
+}
+
+/// [`attention_lse`] into `o` and `lse`.
+///
+/// # Errors
+/// [`AttentionError`]: shapes that do not fit, an instance that does not, or a failed launch.
+pub fn attention_lse_into<'a, T: MmaInput>(
+    device: &Device,
+    (o, lse): (impl Into<ViewMut<'a, T>>, impl Into<ViewMut<'a, f32>>),
+    q: impl Into<View<'a, T>>,
+    k: impl Into<View<'a, T>>,
+    v: impl Into<View<'a, T>>,
+    options: &AttentionOptions<'_>,
+) -> Result<Report, AttentionError> {
+    run(device, o.into(), Some(lse.into()), (q.into(), k.into(), v.into()), options)
+}
+
+fn lse_of(q: Shape) -> Shape {
+    [q[0], q[1], 1, q[2]]
+}
+
+fn run<T: MmaInput>(
+    device: &Device,
+    o: ViewMut<'_, T>,
+    lse: Option<ViewMut<'_, f32>>,
+    (q, k, v): (View<'_, T>, View<'_, T>, View<'_, T>),
+    options: &AttentionOptions<'_>,
+) -> Result<Report, AttentionError> {
     let needed = output(q.shape(), k.shape(), v.shape())?;
     if o.shape() != needed {
         return Err(AttentionError::Output { needed, found: o.shape() });
     }
+    // Nothing is kept of what is stored to a tensor without columns.
+    let mut none;
+    let lse = match lse {
+        Some(lse) => {
+            let (needed, found) = (lse_of(q.shape()), lse.shape());
+            // The kernel takes its grid from the output of attention.
+            if found != needed || (o.cols() == 0 && needed.iter().all(|extent| *extent > 0)) {
+                return Err(AttentionError::LogSumExp { needed, found, output: o.shape() });
+            }
+            lse
+        }
+        None => {
+            none = Tensor::with_shape([1, 1, 1, 0])?;
+            none.view_mut()
+        }
+    };
     let instance = explain_attention::<T>(device, q.shape(), k.shape(), v.shape(), options)?.instance;
     let scale = options.scale.unwrap_or_else(|| 1.0 / (q.cols().max(1) as f32).sqrt());
     let scale = scale * std::f32::consts::LOG2_E;
-    Ok(kernel::launch_with(device, instance, &options.launch, o, q, k, v, scale, options.causal)?)
+    Ok(kernel::launch_with(device, instance, &options.launch, o, lse, q, k, v, scale, options.causal)?)
 }
 
 /// The instance that [`attention_into`] takes for the shapes of Q, K and V, and why.

@@ -27,14 +27,13 @@ impl Case {
     }
 }
 
-/// One row of attention in f64: the result, and how far off each element may be.
-pub fn row<T: Element>(
+/// The scores of the keys that query `i` sees, and how far off each may be.
+fn scores(
     case: &Case,
     i: usize,
     q: impl Fn(usize) -> f64,
     k: impl Fn(usize, usize) -> f64,
-    v: impl Fn(usize, usize) -> f64,
-) -> Vec<(f64, f64)> {
+) -> (Vec<f64>, f64) {
     let scale = 1.0 / (case.dim.max(1) as f64).sqrt();
     let seen =
         if case.causal { (i + 1 + case.keys).saturating_sub(case.queries).min(case.keys) } else { case.keys };
@@ -47,6 +46,38 @@ pub fn row<T: Element>(
             doubt = doubt.max((case.dim + 4) as f64 * 2f64.powi(-24) * scale * magnitude);
         }
     }
+    (scores, doubt)
+}
+
+/// The log-sum-exp of one row in f64, and how far off it may be.
+///
+/// The bound it is kept by is at most 8 bits under the largest score; that and the logarithm are rounded, scaled and added.
+pub fn log_sum_exp(
+    case: &Case,
+    i: usize,
+    q: impl Fn(usize) -> f64,
+    k: impl Fn(usize, usize) -> f64,
+) -> (f64, f64) {
+    let (scores, doubt) = scores(case, i, q, k);
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return (top, 0.0);
+    }
+    let lse = top + scores.iter().map(|s| (s - top).exp()).sum::<f64>().ln();
+    let unit = 2f64.powi(-24);
+    (lse, 2.0 * doubt + unit * ((scores.len() + 64) as f64 + 4.0 * (top.abs() + lse.abs())))
+}
+
+/// One row of attention in f64: the result, and how far off each element may be.
+pub fn row<T: Element>(
+    case: &Case,
+    i: usize,
+    q: impl Fn(usize) -> f64,
+    k: impl Fn(usize, usize) -> f64,
+    v: impl Fn(usize, usize) -> f64,
+) -> Vec<(f64, f64)> {
+    let (scores, doubt) = scores(case, i, q, k);
+    let seen = scores.len();
     let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if top == f64::NEG_INFINITY && !scores.iter().any(|s| s.is_nan()) {
         return vec![(0.0, 0.0); case.v_dim];
