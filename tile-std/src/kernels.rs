@@ -16,5 +16,6 @@ pub mod rope;
 pub mod rope_pairs;
 pub mod row_sum;
 pub mod softmax;
+pub mod softmax_topk;
 pub mod softmax_wide;
 pub mod transpose;

@@ -58,6 +58,7 @@ pub static KERNELS: &[&KernelInfo] = &[
     &kernels::rope_pairs::rope_pairs::KERNEL,
     &kernels::row_sum::row_sum::KERNEL,
     &kernels::softmax::softmax::KERNEL,
+    &kernels::softmax_topk::softmax_topk::KERNEL,
     &kernels::softmax_wide::softmax_apply::KERNEL,
     &kernels::softmax_wide::softmax_sums::KERNEL,
     &kernels::transpose::transpose::KERNEL,

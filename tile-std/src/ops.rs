@@ -17,6 +17,7 @@ mod norm;
 mod reduce;
 mod rope;
 mod softmax;
+mod softmax_topk;
 
 pub use attention::{
     AttentionError, AttentionOptions, attention, attention_into, attention_lse, attention_lse_into,
@@ -42,3 +43,4 @@ pub use rope::{Rope, RopeLayout, explain_rope, rope, rope_into, rope_kv_write, r
 pub use softmax::{
     explain_log_softmax, explain_softmax, log_softmax, log_softmax_into, softmax, softmax_into,
 };
+pub use softmax_topk::{Denominator, explain_softmax_topk, softmax_topk, softmax_topk_into};

@@ -84,6 +84,20 @@ pub enum RowError {
         /// Rows there are.
         capacity: usize,
     },
+    /// Keep fewer elements of every row, or at least one.
+    #[error(
+        "{op}: 1 to {most} elements are kept of every row, and no more than it has; here k is {k} and x has {columns} columns"
+    )]
+    Kept {
+        /// The operation.
+        op: &'static str,
+        /// How many were asked for.
+        k: usize,
+        /// The most there may be.
+        most: usize,
+        /// Columns of the input.
+        columns: usize,
+    },
     /// See [`TensorError`].
     #[error(transparent)]
     Tensor(#[from] TensorError),
