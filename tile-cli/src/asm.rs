@@ -26,6 +26,10 @@ pub enum Kind {
     Compare,
     /// A choice between two values by a flag.
     Select,
+    /// A power, logarithm, root or inverse.
+    Math,
+    /// A wait for what was sent or computed.
+    Sync,
     /// A branch.
     Branch,
     /// Everything else.
@@ -39,6 +43,23 @@ pub struct Instruction {
     pub kind: Kind,
     /// Whether a flag decides per lane if it takes effect.
     pub predicated: bool,
+    /// Lanes it works on.
+    pub lanes: u32,
+    /// Whether it is a message that writes to memory outside the kernel.
+    pub stores: bool,
+    /// Where it goes next.
+    pub turn: Turn,
+}
+
+/// Where control goes after an instruction when some lane is active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// To the next one.
+    On,
+    /// To its target.
+    Away,
+    /// To one of both.
+    Either,
 }
 
 /// Parses a disassembly up to its last end-of-thread message; what follows is padding.
@@ -91,6 +112,8 @@ fn parse_instruction(body: &str, comment: &str) -> Line<Instruction> {
         }
         "cmp" | "cmpn" => Kind::Compare,
         "sel" | "csel" => Kind::Select,
+        "math" => Kind::Math,
+        "sync" => Kind::Sync,
         "jmpi" | "while" | "goto" | "brc" | "brd" => Kind::Branch,
         _ => Kind::Other,
     };
@@ -101,7 +124,16 @@ fn parse_instruction(body: &str, comment: &str) -> Line<Instruction> {
     };
     // "(W)" alone only ignores the lane mask; a flag register is what predicates. `sel` reads the flag as data.
     let predicated = predicate.contains('f') && !matches!(kind, Kind::Branch | Kind::Select);
-    Line::Instruction(Instruction { kind, predicated }, targets)
+    // `jmpi` takes all lanes along; `goto` only those of its predicate, and goes away when none is left.
+    let turn = match (name, predicate.contains('f')) {
+        ("jmpi" | "goto", false) => Turn::Away,
+        ("jmpi" | "brc" | "brd", _) => Turn::Either,
+        _ => Turn::On,
+    };
+    let lanes = body.split_once('(').and_then(|(_, rest)| rest.split(['|', ')']).next()?.parse().ok());
+    let stores = kind == Kind::BlockStore
+        || kind == Kind::Message && (comment.contains("store.ugm") || comment.contains("atomic"));
+    Line::Instruction(Instruction { kind, predicated, lanes: lanes.unwrap_or(1), stores, turn }, targets)
 }
 
 fn is_label(word: &str) -> bool {
@@ -144,7 +176,7 @@ L112:
             kinds,
             [
                 Branch,
-                Other,
+                Sync,
                 BlockLoad,
                 BlockPrefetch,
                 BlockStore,

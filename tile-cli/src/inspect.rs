@@ -7,6 +7,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::asm::{Instruction, Kind};
+use crate::interior::{Counts, interior};
 use crate::listing::{Line, innermost_with, instructions};
 use crate::module::ModuleInput;
 use crate::ocloc::{self, OclocError};
@@ -37,6 +38,8 @@ pub struct Figures {
     pub slm_bytes: u64,
     /// Instructions of the whole kernel.
     pub instructions: u64,
+    /// The instructions that a tile well inside its tensors runs, every loop once; `null` for a kernel that stores nothing.
+    pub interior: Option<Counts>,
     /// Number of innermost loops with DPAS. With more than one, the figures are those of the loop that runs the fewest
     /// instructions per DPAS: the interior loop, beside one that masks edges.
     pub loops: u64,
@@ -58,6 +61,14 @@ pub struct LoopFigures {
     pub stores: u64,
     /// Instructions that are not DPAS, messages included.
     pub other: u64,
+    /// Of these, arithmetic of several lanes.
+    pub alu: u64,
+    /// Of these, arithmetic of one lane.
+    pub scalar: u64,
+    /// Of these, `math`, which takes four times as long.
+    pub math: u64,
+    /// Of these, waits.
+    pub sync: u64,
     /// Messages to scratch memory.
     pub scratch_messages: u64,
     /// Comparisons; the loop's own end test is one.
@@ -90,12 +101,16 @@ pub enum InspectError {
 }
 
 /// Names of the loop fields, for the `null`s of a kernel without a DPAS loop.
-const LOOP_FIELDS: [&str; 14] = [
+const LOOP_FIELDS: [&str; 18] = [
     "dpas",
     "block_loads",
     "prefetches",
     "stores",
     "other",
+    "alu",
+    "scalar",
+    "math",
+    "sync",
     "scratch_messages",
     "compares",
     "selects",
@@ -123,7 +138,7 @@ pub fn inspect(tools: &Tools, module: &ModuleInput, device: &str) -> Result<Figu
     let environment = zeinfo::parse(&compiled.ze_info, &module.entry)?;
     let lines = crate::asm::parse(&compiled.asm);
     let loops = dpas_loops(&lines);
-    let mut k_loop = interior(&loops).cloned();
+    let mut k_loop = cheapest(&loops).cloned();
     if let Some(figures) = &mut k_loop {
         match visa_traffic(tools, module, device, figures) {
             Ok(traffic) => {
@@ -145,13 +160,14 @@ pub fn inspect(tools: &Tools, module: &ModuleInput, device: &str) -> Result<Figu
         scratch_bytes: environment.scratch_bytes,
         slm_bytes: environment.slm_bytes,
         instructions: instructions(&lines).count() as u64,
+        interior: interior(&lines),
         loops: loops.len() as u64,
         k_loop,
     })
 }
 
 /// Returns the loop with the fewest instructions per DPAS.
-fn interior(loops: &[LoopFigures]) -> Option<&LoopFigures> {
+fn cheapest(loops: &[LoopFigures]) -> Option<&LoopFigures> {
     // Every loop here holds DPAS, so comparing a.other / a.dpas with b.other / b.dpas needs no division.
     loops.iter().min_by(|a, b| (a.other * b.dpas).cmp(&(b.other * a.dpas)))
 }
@@ -163,7 +179,8 @@ pub fn dpas_loops(lines: &[Line<Instruction>]) -> Vec<LoopFigures> {
         .map(|range| {
             let body = &lines[range];
             let count = |kind: Kind| instructions(body).filter(|i| i.kind == kind).count() as u64;
-            let dpas = count(Kind::Dpas);
+            let counts = Counts::of(instructions(body));
+            let dpas = counts.dpas;
             let selects = count(Kind::Select);
             let predicated = instructions(body).filter(|i| i.predicated).count() as u64;
             LoopFigures {
@@ -171,7 +188,11 @@ pub fn dpas_loops(lines: &[Line<Instruction>]) -> Vec<LoopFigures> {
                 block_loads: count(Kind::BlockLoad),
                 prefetches: count(Kind::BlockPrefetch),
                 stores: count(Kind::BlockStore),
-                other: instructions(body).count() as u64 - dpas,
+                other: counts.total() - dpas,
+                alu: counts.alu,
+                scalar: counts.scalar,
+                math: counts.math,
+                sync: counts.sync,
                 scratch_messages: count(Kind::Scratch),
                 compares: count(Kind::Compare),
                 selects,
@@ -229,6 +250,7 @@ pub fn table(figures: &[Figures]) -> String {
             "B loaded",
             "B prefetched",
             "instructions",
+            "interior",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -253,6 +275,7 @@ pub fn table(figures: &[Figures]) -> String {
             of_loop(&|l| l.bytes_loaded),
             of_loop(&|l| l.bytes_prefetched),
             f.instructions.to_string(),
+            f.interior.map_or("-".to_owned(), |counts| counts.total().to_string()),
         ]);
     }
     let mut text = crate::table::align(&rows);
@@ -278,6 +301,10 @@ mod tests {
             prefetches: 0,
             stores: 0,
             other,
+            alu: 0,
+            scalar: 0,
+            math: 0,
+            sync: 0,
             scratch_messages: 0,
             compares: 1,
             selects: 0,
@@ -297,7 +324,7 @@ mod tests {
     #[test]
     fn the_interior_loop_is_the_one_with_the_fewest_instructions_per_dpas() {
         let loops = [figures(32, 60), figures(32, 12), figures(16, 11)];
-        assert_eq!(interior(&loops), Some(&loops[1]));
+        assert_eq!(cheapest(&loops), Some(&loops[1]));
     }
 
     #[test]
@@ -312,7 +339,7 @@ mod tests {
         let loops = dpas_loops(&crate::asm::parse(&text));
         let seen: Vec<_> = loops.iter().map(|l| (l.dpas, l.other, l.block_loads, l.masked)).collect();
         assert_eq!(seen, [(1, 4, 1, true), (1, 2, 1, false)]);
-        assert_eq!(interior(&loops), Some(&loops[1]));
+        assert_eq!(cheapest(&loops), Some(&loops[1]));
     }
 
     #[test]
@@ -337,6 +364,7 @@ mod tests {
             scratch_bytes: 0,
             slm_bytes: 0,
             instructions: 9,
+            interior: None,
             loops: 0,
             k_loop: None,
         };

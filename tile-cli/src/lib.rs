@@ -13,6 +13,7 @@ pub mod dump;
 pub mod explain;
 pub mod fuzz;
 pub mod inspect;
+pub mod interior;
 pub mod kernels;
 pub mod listing;
 pub mod module;
