@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A row operation reads every element once and writes one, so none can be faster for long than a copy of as many bytes by
-//! the standard library, shared out among as many threads: the first contestant. That results are right is for the
+//! the standard library, shared out among as many threads: the first contestant. The last table is about softmax with the
+//! largest weights, which writes little. That results are right is for the
 //! tests of `tile_std` to say.
 
 use std::cell::RefCell;
@@ -18,9 +19,9 @@ use benches::contest::{Clock, Contestant, Plan, measure};
 use benches::machine;
 use clap::Parser;
 use tile_std::ops::{
-    LayerNorm, RmsNorm, Rope, RopeLayout, RowError, RowOptions, add_rms_norm_into, argmax_into, cast_into,
-    gelu_mul_into, layer_norm_into, log_softmax_into, rms_norm_into, rope_into, row_sum_into, silu_mul_into,
-    softmax_into,
+    Denominator, LayerNorm, RmsNorm, Rope, RopeLayout, RowError, RowOptions, add_rms_norm_into, argmax_into,
+    cast_into, gelu_mul_into, layer_norm_into, log_softmax_into, rms_norm_into, rope_into, row_sum_into,
+    silu_mul_into, softmax_into, softmax_topk_into,
 };
 use tile_std::prelude::*;
 
@@ -144,6 +145,50 @@ fn run<T: Element>(
         ("row_sum", tensor, Box::new(|| done(row_sum_into(device, &mut *column.borrow_mut(), &x, by)))),
         ("argmax", tensor, Box::new(|| done(argmax_into(device, &mut *places.borrow_mut(), &x, by)))),
     ];
+    contest(T::DTYPE.name(), entries, options)
+}
+
+/// Routing: the 8 largest weights of rows of 128 in f16, of 32,768 rows.
+fn run_topk(device: &Device, options: &Options, threads: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let (rows, cols, k) = (32768, 128, 8);
+    let x = Tensor::from_fn([1, 1, rows, cols], |_, _, r, c| {
+        f16::from_f32(((r * 131 + c * 71) % 1021) as f32 / 64.0 - 8.0)
+    })?;
+    let (from, mut to) = (x.to_vec(), x.to_vec());
+    let weights = RefCell::new(Tensor::<f16>::zeros(rows, k)?);
+    let columns = RefCell::new(Tensor::<i32>::zeros(rows, k)?);
+    let read = (rows * cols * size_of::<f16>()) as f64;
+    let moved = read + (rows * k * (size_of::<f16>() + size_of::<i32>())) as f64;
+    let mut entries: Vec<Entry<'_>> = vec![(
+        "copy by the standard library",
+        2.0 * read,
+        Box::new(|| {
+            plain_copy(&mut to, &from, threads);
+            Ok(())
+        }),
+    )];
+    let both = [
+        ("softmax_topk, sum of the row", Denominator::Row),
+        ("softmax_topk, sum of the kept", Denominator::Kept),
+    ];
+    for (name, by) in both {
+        let (weights, columns, x) = (&weights, &columns, &x);
+        let call = move || {
+            let (mut weights, mut columns) = (weights.borrow_mut(), columns.borrow_mut());
+            let to = (weights.view_mut(), columns.view_mut());
+            softmax_topk_into(device, to, x, by, &RowOptions::default()).map(|_| ())
+        };
+        entries.push((name, moved, Box::new(call)));
+    }
+    contest("f16, 32768 x 128, k = 8", entries, options)
+}
+
+/// Measures contestants, of which the first is the copy, and prints how they fare.
+fn contest(
+    title: &str,
+    entries: Vec<Entry<'_>>,
+    options: &Options,
+) -> Result<(), Box<dyn std::error::Error>> {
     let bytes: Vec<f64> = entries.iter().map(|(_, of, _)| *of).collect();
     let mut contestants: Vec<Contestant<'_>> =
         entries.into_iter().map(|(name, _, call)| Contestant::new(name, call)).collect();
@@ -154,7 +199,7 @@ fn run<T: Element>(
         pause: Duration::from_millis(3),
     };
     let measured = measure(&mut contestants, plan)?;
-    println!("{:<32} {:>8} {:>20} {:>20}", T::DTYPE.name(), "GB/s", "wall / copy", "cpu / copy");
+    println!("{title:<32} {:>8} {:>20} {:>20}", "GB/s", "wall / copy", "cpu / copy");
     for (i, name) in measured.names().iter().enumerate() {
         let ratio = |clock| {
             let spread = measured.speed_ratio(i, 0, clock);
@@ -181,7 +226,8 @@ fn main() -> ExitCode {
         options.rounds, options.turn
     );
     let done = run::<f32>(&device, &options, threads.get())
-        .and_then(|()| run::<bf16>(&device, &options, threads.get()));
+        .and_then(|()| run::<bf16>(&device, &options, threads.get()))
+        .and_then(|()| run_topk(&device, &options, threads.get()));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
