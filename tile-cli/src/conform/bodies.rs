@@ -3,6 +3,8 @@
 //! *Guarantees*: a family of ops without bodies does not compile; the op contract test fails by name for an op whose bodies
 //! lack it. *Not here*: what the kernels are launched on (`launches`).
 
+mod control;
+mod shared;
 mod topk;
 
 use tile_ir::ir::Dim;
@@ -268,7 +270,7 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
                 elements,
             ]
         }
-        Family::SharedMove | Family::SharedCopy | Family::Barrier => shared(name),
+        Family::SharedMove | Family::SharedCopy | Family::Barrier => shared::bodies(name),
         Family::Transpose => of_turned(&["let t: rt<B, N, M> = load(b, AT);", "let y = t.transpose();"]),
         Family::SubTile => {
             let whole = "let mut t: rt<B, D, N> = load(b, AT);";
@@ -521,7 +523,7 @@ fn of_numbers(op: &Entry) -> Vec<Body> {
                 })
                 .collect()
         }
-        Family::For | Family::While | Family::If => control(op.family),
+        Family::For | Family::While | Family::If => control::bodies(op.family),
     }
 }
 
@@ -563,135 +565,4 @@ fn loads(name: &str) -> Vec<Body> {
             &[start[0], start[1], &shifted, &multiply, STORE],
         ),
     ]
-}
-
-fn control(family: Family) -> Vec<Body> {
-    let start = ["let t: rt<B, M, N> = load(b, AT);", "let mut y = t.to::<f32>();"];
-    let with = |form: &str, lines: &[&str]| {
-        let all: Vec<&str> = start.iter().chain(lines).copied().chain([STORE]).collect();
-        body(form, shown_as_f32(), &all)
-    };
-    match family {
-        Family::For => vec![
-            with("carries a tile", &["for k in 0..(n % 5u32) {", "y = y.add(k as f32);", "}"]),
-            with(
-                "steps, breaks and goes on",
-                &[
-                    "for k in (0u32..20u32).step_by(3) {",
-                    "if k == (n & 15u32) { break; }",
-                    "if p { continue; }",
-                    "y = y.mul(0.5).add(1.0);",
-                    "}",
-                ],
-            ),
-            with(
-                "signed, nested",
-                &[
-                    "for k in -2i32..(i & 3i32) {",
-                    "for l in 0u64..(w & 3u64) {",
-                    "y = y.add((k * l as i32) as f32);",
-                    "}",
-                    "}",
-                ],
-            ),
-        ],
-        Family::While => vec![
-            with(
-                "carries a tile",
-                &["let mut q = 0u32;", "while q < (n & 7u32) {", "y = y.neg();", "q += 2u32;", "}"],
-            ),
-            with(
-                "breaks",
-                &[
-                    "let mut q = 0u32;",
-                    "while true && q < 9u32 {",
-                    "q += 1u32;",
-                    "if p && q > 4u32 { break; }",
-                    "y = y.add(q as f32);",
-                    "}",
-                ],
-            ),
-        ],
-        _ => vec![
-            with("two ways", &["if p { y = y.neg(); } else { y = y.abs(); }"]),
-            with("a value", &["let s = if n > 1u32 { x } else { 2.0 };", "y = y.mul(s);"]),
-            with("an early end", &["if own.outside() { return; }", "if !p && n > 0u32 { return; }"]),
-        ],
-    }
-}
-
-/// Two sub-groups, one below the other, each with a part of its own in shared memory.
-fn shared(name: &str) -> Vec<Body> {
-    let by_part = |barrier: &[&str]| {
-        let mut lines = vec![
-            "let mut s: st<B, D, N> = shared();",
-            "let t: rt<B, M, N> = load(b, AT);",
-            "store_shared(&mut s, &t, [subgroup_id(), 0u32]);",
-        ];
-        lines.extend(barrier);
-        lines.extend(["let y: rt<B, M, N> = load_shared(&s, [subgroup_id(), 0u32]);", STORE]);
-        body("a part each", own_type(), &lines)
-    };
-    let multiplied = |load: &str, role: &str, size: &str, op: &str| {
-        let shared = format!("let mut s: st<A, {size}> = shared();");
-        let right = format!("let r: rt<A, K, N, {role}> = {load}(&s, [0u32, 0u32]);");
-        let multiply = format!("{op}(&mut y, &l, &r);");
-        let lines = [
-            &shared,
-            "load_coop(&mut s, a, THERE);",
-            "barrier();",
-            "let l: rt<A, M, K> = load(a, [own.row(), 0u32]);",
-            &right,
-            "let mut y: rt<f32, M, N, Acc> = zeros();",
-            &multiply,
-            STORE,
-        ];
-        body(format!("{role} tile"), of_mma(), &lines)
-    };
-    let mut all = match name {
-        "load_transform_shared" => vec![multiplied(name, "Vnni", "K, N", "mma_AB")],
-        "load_transpose_shared" => vec![multiplied(name, "VnniT", "N, K", "mma_ABt")],
-        "load_vec_shared" | "store_vec_shared" => vec![body(
-            "a part each",
-            shown_as_f32(),
-            &[
-                "let mut s: sv<B, D> = shared();",
-                "let v: rv<B, M, PerRow> = load_vec(b, THERE);",
-                "store_vec_shared(&mut s, &v, subgroup_id());",
-                "barrier();",
-                "let u: rv<B, M, PerRow> = load_vec_shared(&s, subgroup_id());",
-                "let z: rt<f32, M, N> = fill(-0.0);",
-                "let y = z.add_row(&u.to::<f32>());",
-                STORE,
-            ],
-        )],
-        "load_coop" => vec![body(
-            "one copy",
-            own_type(),
-            &[
-                "let mut s: st<B, D, N> = shared();",
-                "load_coop(&mut s, b, THERE);",
-                "barrier();",
-                "let y: rt<B, M, N> = load_shared(&s, [subgroup_row(), 0u32]);",
-                STORE,
-            ],
-        )],
-        "store_coop" => vec![body(
-            "a part each",
-            own_type(),
-            &[
-                "let mut s: st<C, D, N> = shared();",
-                "let t: rt<B, M, N> = load(b, AT);",
-                "store_shared(&mut s, &t.to::<C>(), [subgroup_id(), 0u32]);",
-                "barrier();",
-                "store_coop(c, &s, own);",
-            ],
-        )],
-        "barrier_arrive" | "barrier_wait" => vec![by_part(&["barrier_arrive();", "barrier_wait();"])],
-        _ => vec![by_part(&["barrier();"])],
-    };
-    for body in &mut all {
-        body.grid = Some((2, 1));
-    }
-    all
 }
