@@ -384,3 +384,29 @@ fn device_functions_are_inlined_with_the_callers_types() {
             .contains("T005")
     );
 }
+
+#[test]
+fn parts_of_a_tile_take_no_registers_of_their_own() {
+    let live = |body: &str| {
+        let source = format!(
+            "fn k<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>) {{ let at = own_tile::<M, N>(y, Linear); \
+             let mut t: rt<f32, M, N> = load(x, at); {body} store(y, &t, at); }}"
+        );
+        let compiled = compile("instances(<32, 64; subgroups = (1, 1)>)", &source);
+        compiled.unwrap_or_else(|e| panic!("{body}: {}", e.join("\n")))[0].kernel.facts().live_tile_bytes
+    };
+    let (whole, half) = (32 * 64 * 4, 16 * 64 * 4);
+    assert_eq!(live(""), whole);
+    let halves = "let p = t.sub_tile::<16, 64>(0, 0); let q = t.sub_tile::<16, 64>(1, 0);";
+    assert_eq!(live(&format!("{halves} t.set_sub_tile(&q, 0, 0); t.set_sub_tile(&p, 1, 0);")), whole);
+    // What is computed from a part is a tile of its own, as is a part that outlives what stood around it.
+    assert_eq!(
+        live(&format!("{halves} t.set_sub_tile(&p.neg(), 1, 0); t.set_sub_tile(&q, 0, 0);")),
+        whole + half
+    );
+    assert_eq!(live(&format!("{halves} t = t.neg(); t.set_sub_tile(&q, 0, 0);")), whole + half);
+    // A part of a part is in the same registers.
+    let nested =
+        "let p = t.sub_tile::<16, 64>(1, 0); let q = p.sub_tile::<8, 16>(1, 3); t.set_sub_tile(&q, 0, 0);";
+    assert_eq!(live(nested), whole);
+}

@@ -96,7 +96,8 @@ codes! {
          for `store_transpose`.";
     RegisterBudget = "T021", "The tiles alive at one time fit the register file.",
         "A sub-group has 256 registers of 64 bytes (16,384 bytes) in its large mode. The message gives the bytes alive at the op that \
-         exceeds it; use a smaller instance, or shorten the life of a tile. An instance for the host alone (`; host`) has no registers to fit, but \
+         exceeds it; use a smaller instance, or shorten the life of a tile. A part of a tile (`sub_tile`) is in the tile's registers and takes none \
+         of its own. An instance for the host alone (`; host`) has no registers to fit, but \
          a stack: all its tiles take at most 133,955,584 bytes.";
     OperandRole = "T022", "A matrix multiplication takes a `Row` left and a packed right operand.",
         "Load the left operand with `load` (role `Row`), the right one with `load_transform` (role `Vnni`, for `mma_AB`) or, from an \

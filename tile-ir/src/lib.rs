@@ -43,6 +43,7 @@ pub mod legal;
 pub mod map;
 pub mod ops;
 mod print;
+mod registers;
 pub mod scalar;
 pub mod topk;
 pub mod types;

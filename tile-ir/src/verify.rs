@@ -19,6 +19,7 @@ use crate::ir::{
 };
 use crate::legal::{Device, MAX_SUBGROUPS, REGISTER_BYTES};
 use crate::ops;
+use crate::registers::live_peak;
 use crate::types::{ScalarType, Type};
 use crate::{uniform, workgroup};
 
@@ -132,13 +133,6 @@ pub fn verify(kernel: Kernel) -> Result<Verified, Vec<Diagnostic>> {
     let (grid, tile) = grid.expect("exactly one own_tile was checked above");
     let facts = Facts { grid, tile, devices, live_tile_bytes: peak.bytes, host_tile_bytes };
     Ok(Verified { kernel, facts })
-}
-
-/// The largest set of tiles alive at one time.
-struct Peak {
-    bytes: u64,
-    span: Span,
-    tiles: Vec<String>,
 }
 
 struct Owned {
@@ -561,115 +555,4 @@ impl<'a> Verifier<'a> {
             "store at the value of `own_tile::<ROWS, COLS>(..)`, or mark the kernel `unsafe fn` and use `store_at`",
         );
     }
-}
-
-/// Finds the point where the most tile bytes are alive. A loop keeps everything alive that its body reads
-/// from outside; an op's operands that die at the op share registers with a result of the same type.
-fn live_peak(kernel: &Kernel) -> Peak {
-    let mut peak = Peak { bytes: 0, span: Span::NONE, tiles: vec![] };
-    let mut live = vec![false; kernel.values.len()];
-    walk_live(kernel, &kernel.body, &mut live, &mut peak);
-    peak
-}
-
-fn note_peak(kernel: &Kernel, live: &[bool], span: Span, peak: &mut Peak) {
-    let alive = live.iter().enumerate().filter(|(_, on)| **on).map(|(i, _)| kernel.values[i]);
-    let tiles = alive.filter(|t| t.register_bytes() > 0);
-    let bytes = tiles.clone().fold(0u64, |sum, t| sum.saturating_add(t.register_bytes()));
-    if bytes > peak.bytes {
-        *peak = Peak { bytes, span, tiles: tiles.map(|t| t.to_string()).collect() };
-    }
-}
-
-fn reads_outside(region: &Region) -> Vec<ValueId> {
-    let mut inner = region.args.clone();
-    let mut reads = vec![];
-    region.walk(&mut |op| {
-        inner.extend(&op.results);
-        for nested in op.kind.regions() {
-            inner.extend(&nested.args);
-            reads.extend(nested.exit.values());
-        }
-        reads.extend(op.kind.operands());
-    });
-    reads.extend(region.exit.values());
-    reads.retain(|v| !inner.contains(v));
-    reads
-}
-
-/// Walks a region backwards; `live` holds what is alive after it and, on return, before it.
-fn walk_live(kernel: &Kernel, region: &Region, live: &mut [bool], peak: &mut Peak) {
-    match &region.exit {
-        // What lives after the loop lives at a `break` too; it is in `live` already, as are the next iteration's reads.
-        Exit::Yield(values) | Exit::Break(values) | Exit::Continue(values) => {
-            values.iter().for_each(|v| live[v.0 as usize] = true);
-        }
-        Exit::Return => live.fill(false),
-    }
-    for op in region.ops.iter().rev() {
-        let mut with_results = live.to_vec();
-        op.results.iter().for_each(|v| with_results[v.0 as usize] = true);
-        note_peak(kernel, &with_results, op.span, peak);
-        op.results.iter().for_each(|v| live[v.0 as usize] = false);
-        match &op.kind {
-            OpKind::For { .. } | OpKind::While { .. } => {
-                let outside: Vec<ValueId> = op.kind.regions().into_iter().flat_map(reads_outside).collect();
-                outside.iter().for_each(|v| live[v.0 as usize] = true);
-                for region in op.kind.regions() {
-                    walk_live(kernel, region, &mut live.to_vec(), peak);
-                }
-            }
-            OpKind::If { then, otherwise, .. } => {
-                let mut before = live.to_vec();
-                for branch in [then, otherwise] {
-                    let mut inside = live.to_vec();
-                    walk_live(kernel, branch, &mut inside, peak);
-                    inside.iter().enumerate().filter(|(_, on)| **on).for_each(|(i, _)| before[i] = true);
-                }
-                live.copy_from_slice(&before);
-            }
-            OpKind::Const(_)
-            | OpKind::Binary { .. }
-            | OpKind::Unary { .. }
-            | OpKind::Compare { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Dim { .. }
-            | OpKind::Place(_)
-            | OpKind::OwnTile { .. }
-            | OpKind::Zeros
-            | OpKind::Load { .. }
-            | OpKind::Prefetch { .. }
-            | OpKind::Store { .. }
-            | OpKind::Mma { .. }
-            | OpKind::Convert { .. }
-            | OpKind::Fill { .. }
-            | OpKind::MapUnary { .. }
-            | OpKind::MapBinary { .. }
-            | OpKind::MapTernary { .. }
-            | OpKind::Selection(_)
-            | OpKind::Vector(_)
-            | OpKind::Reduce { .. }
-            | OpKind::LoadScalar { .. }
-            | OpKind::KeepFirst { .. }
-            | OpKind::Triangle { .. }
-            | OpKind::LoadVector { .. }
-            | OpKind::Group(_)
-            | OpKind::Transpose { .. }
-            | OpKind::TopK(_)
-            | OpKind::SubTile { .. }
-            | OpKind::SetSubTile { .. }
-            | OpKind::StoreTranspose { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Scale { .. } => {}
-        }
-        op.kind.operands().iter().for_each(|v| live[v.0 as usize] = true);
-        // A convert streams through its operand: source and result are alive together, an accumulation is in place.
-        if matches!(op.kind, OpKind::Convert { .. }) {
-            let mut both = live.to_vec();
-            op.results.iter().for_each(|v| both[v.0 as usize] = true);
-            note_peak(kernel, &both, op.span, peak);
-        }
-        note_peak(kernel, live, op.span, peak);
-    }
-    region.args.iter().for_each(|v| live[v.0 as usize] = false);
 }

@@ -27,6 +27,17 @@ fn halves<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>, n: u32) 
     store(y, &a.sub(&b), at);
 }
 
+/// Parts of the largest tile take no registers of their own, nor does the tile with a part replaced.
+#[tile_kernel(instances(<64, 64; subgroups = (1, 1)>))]
+fn parts<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>) {
+    let at = own_tile::<M, N>(y, Linear);
+    let mut t: rt<f32, M, N> = load(x, at);
+    let (upper, lower) = (t.sub_tile::<32, 64>(0, 0), t.sub_tile::<32, 64>(1, 0));
+    t.set_sub_tile(&lower, 0, 0);
+    t.set_sub_tile(&upper, 1, 0);
+    store(y, &t, at);
+}
+
 fn input(rows: usize, cols: usize) -> Tensor<f32> {
     Tensor::from_fn([1, 1, rows, cols], |_, _, r, c| ((r * 7 + c * 3) % 64) as f32).expect("small")
 }
@@ -64,6 +75,30 @@ fn two_tiles_of_half_the_registers_run_on_host_and_simulator() {
             }
         }
     }
+}
+
+#[test]
+fn parts_of_the_largest_tile_run_on_host_and_simulator() {
+    assert_eq!(parts::INSTANCES[0].live_tile_bytes, 16_384);
+    for device in [Device::host(), Device::sim()] {
+        let x = input(64, 64);
+        let mut y = Tensor::<f32>::zeros(64, 64).expect("small");
+        parts::launch::<64, 64>(&device, &mut y, &x).expect("it fits");
+        for row in 0..64 {
+            assert_eq!(y.get(0, 0, row, 5), x.get(0, 0, (row + 32) % 64, 5), "{}, row {row}", device.name());
+        }
+    }
+    // What is computed from a part is a tile of its own.
+    let source = "fn k<const M: usize>(y: &mut gl<f32>, x: &gl<f32>) { let at = own_tile::<M, 64>(y, Linear); \
+                  let t: rt<f32, M, 64> = load(x, at); let u = t.sub_tile::<8, 64>(0, 0).neg(); \
+                  store(y, &t.scale(u.row_sum().reduce_sum()), at); }";
+    let why = tile_front::compile_source("instances(<64; subgroups = (1, 1)>)", source)
+        .map(|_| ())
+        .expect_err("too much");
+    assert!(
+        why.join("\n").contains("18432 bytes are alive: rt<f32, 64, 64, Row>, rt<f32, 8, 64, Row>"),
+        "{why:?}"
+    );
 }
 
 #[test]
