@@ -5,7 +5,7 @@ use crate::kernels::softmax_topk::{MOST, POLICY, POLICY_ROOMY_F32, room, softmax
 use crate::ops::dispatch::{Choice, RowError, RowOptions, Rule, choose, resolve, same_shape};
 use crate::prelude::*;
 
-/// What the weights that [`softmax_topk()`] keeps are divided by. Softmax without a choice is [`softmax`](super::softmax).
+/// What the weights that [`softmax_topk()`] keeps are divided by. Softmax without a choice is [`softmax`](super::softmax()).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denominator {
     /// The sum over the row: they are the largest elements of the row's softmax.
