@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use kernels::launch_plain;
 use tile_runtime::cache::Cache;
 use tile_runtime::opencl::Devices;
+use tile_runtime::opencl::LIBRARY_VARIABLE;
 use tile_runtime::opencl::facts::Target;
-use tile_runtime::opencl::ocl::{LIBRARY_VARIABLE, Ocl};
-use tile_runtime::{Device, InstanceInfo, LaunchOptions, Tensor, launch_async};
+use tile_runtime::opencl::ocl::Ocl;
+use tile_runtime::{Device, InstanceInfo, LaunchOptions, Tensor, enqueue};
 
 /// Launches in a row whose time is divided by their number.
 const IN_A_ROW: u32 = 1000;
@@ -28,9 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds = std::env::args().filter_map(|arg| arg.parse::<usize>().ok()).next().unwrap_or(9).max(1);
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/opencl/lib/libintelocl.so");
     let named = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
-    let library = named.or(Some(fetched).filter(|path| path.exists()));
+    let library = named.or(Some(fetched).filter(|path| path.exists())).unwrap_or("libOpenCL.so.1".into());
     let start = Instant::now();
-    let driver = Arc::new(Ocl::load(library.as_deref())?);
+    // SAFETY: the user named an OpenCL, or it is Intel's or the system's; only `Devices` calls it.
+    let driver = Arc::new(unsafe { Ocl::load(&library) }?);
     let devices = Devices::with_driver(driver.clone(), None)?;
     let found = start.elapsed();
     let device = devices.select("opencl")?;
@@ -95,7 +97,7 @@ fn in_a_row(
     let start = Instant::now();
     for number in 1..=IN_A_ROW {
         let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
-        let event = launch_async(device, instance, args, &options)?;
+        let event = enqueue(device, instance, args, &options)?;
         if wait || number == IN_A_ROW {
             times = event.wait()?.times;
         }

@@ -7,10 +7,13 @@
 //! typed errors that name the rule and the values. *Not here*: kernels (`tile_std`), what a body may do
 //! (`tile_lang`), interpreting device modules (`tile_sim`).
 
+#![deny(unsafe_code, reason = "allowed in host, tensor::{storage, view}, turns and opencl::{library, ocl}")]
+
 pub mod cache;
 pub mod contract;
 pub mod device;
 pub mod error;
+#[allow(unsafe_code, reason = "bodies get places in tensors, and borrow the launch")]
 mod host;
 pub mod launch;
 #[cfg(feature = "opencl")]
@@ -32,7 +35,7 @@ pub use host::HostDevice;
 pub use launch::Mapped;
 pub use launch::{
     Built, DeviceTimes, Event, LaunchArg, LaunchInput, LaunchOptions, LaunchOutput, Moved, Ran, Report,
-    Staged, launch, launch_async,
+    Staged, enqueue, launch,
 };
 #[cfg(feature = "opencl")]
 pub use opencl::OpenClDevice;

@@ -20,7 +20,7 @@ use tile_runtime::opencl::ocl::Ocl;
 use tile_runtime::opencl::{Devices, OpenClDevice};
 use tile_runtime::{
     Axis, Device, Event, InstanceInfo, LaunchArg, LaunchError, LaunchOptions, Ran, Shape, Tensor,
-    TensorError, View, ViewMut, launch, launch_async,
+    TensorError, View, ViewMut, enqueue, launch,
 };
 
 /// The driver that `scripts/get-opencl` fetches.
@@ -45,7 +45,8 @@ fn devices() -> Option<&'static Devices> {
 }
 
 fn driver() -> Option<Ocl> {
-    library().map(|path| Ocl::load(Some(&path)).expect("a library that is there opens"))
+    // SAFETY: it is Intel's OpenCL; `Devices` calls it, and one test with a module that it takes or refuses.
+    library().map(|path| unsafe { Ocl::load(&path) }.expect("a library that is there opens"))
 }
 
 /// The CPU as an OpenCL device.
@@ -82,7 +83,7 @@ const NONE: LaunchOptions<'static> =
     LaunchOptions { strict: false, force: false, progress: None, races: false };
 
 fn start(device: &Device, y: &mut Tensor<f32>, x: &Tensor<f32>, alpha: f32) -> Result<Event, LaunchError> {
-    launch_async(device, one_by_one(), &mut [y.into(), x.into(), alpha.into()], &STRICT)
+    enqueue(device, one_by_one(), &mut [y.into(), x.into(), alpha.into()], &STRICT)
 }
 
 fn one_by_one() -> &'static InstanceInfo {
@@ -152,7 +153,7 @@ fn tensors_of_the_process_are_moved_and_the_report_says_so() {
     assert!(refused.starts_with("scale<8, 16>: `y` must be on opencl ("), "{refused}");
     assert!(refused.ends_with("this process holds it"), "{refused}");
     let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
-    let refused = launch_async(&device, one_by_one(), args, &NONE).expect_err("an output to copy back");
+    let refused = enqueue(&device, one_by_one(), args, &NONE).expect_err("an output to copy back");
     assert!(matches!(refused, LaunchError::MustWait { parameter: "y", .. }), "{refused}");
 }
 
@@ -224,7 +225,7 @@ fn launches_queue_up_and_reads_wait_for_them() {
     let [mut first, mut second, mut third] =
         [(); 3].map(|()| Tensor::<f32>::with_shape_on(&device, [1, 1, 64, 64]).expect("small"));
     let args = &mut [(&mut first).into(), (&x).into(), 2.0f32.into()];
-    let event = launch_async(&device, slow, args, &STRICT).expect("legal");
+    let event = enqueue(&device, slow, args, &STRICT).expect("legal");
     let event = event
         .then(|| start(&device, &mut second, &first, 3.0))
         .and_then(|event| event.then(|| start(&device, &mut third, &second, 5.0)))
@@ -236,7 +237,7 @@ fn launches_queue_up_and_reads_wait_for_them() {
     assert!(report.times.expect("measured").ran > std::time::Duration::ZERO);
     // An input may be read while a launch reads it, and a tensor may be written after one wrote it.
     let row = x.row(0, 0, 0).expect("a row");
-    let event = launch_async(&device, slow, &mut [(&mut first).into(), (&x).into(), 2.0f32.into()], &STRICT);
+    let event = enqueue(&device, slow, &mut [(&mut first).into(), (&x).into(), 2.0f32.into()], &STRICT);
     assert_eq!(row[0], -50.0);
     drop(event.expect("legal"));
     first.view_mut().row_mut(0, 0, 0).expect("a row").fill(7.0);
@@ -251,7 +252,7 @@ fn dropped_and_forgotten_events_and_tensors_are_harmless() {
     for round in 0..20 {
         let x = pattern([1, 1, 40, 40]).to_device(&device).expect("small");
         let mut y = Tensor::<f32>::with_shape_on(&device, [1, 1, 40, 40]).expect("small");
-        let event = launch_async(&device, slow, &mut [(&mut y).into(), (&x).into(), 2.0f32.into()], &STRICT);
+        let event = enqueue(&device, slow, &mut [(&mut y).into(), (&x).into(), 2.0f32.into()], &STRICT);
         match round % 3 {
             0 => drop(event.expect("legal")),
             1 => std::mem::forget(event.expect("legal")),

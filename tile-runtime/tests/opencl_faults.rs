@@ -20,7 +20,7 @@ use tile_runtime::opencl::facts::{BLOCK_IO, DPAS, DeviceFacts, INTEL, Kind};
 use tile_runtime::opencl::{Devices, OpenClDevice};
 use tile_runtime::{
     Device, DeviceError, DeviceTimes, GroupInfo, InstanceInfo, LaunchError, LaunchOptions, Tensor,
-    TensorError, launch, launch_async,
+    TensorError, enqueue, launch,
 };
 
 /// What the driver does and has done.
@@ -563,12 +563,7 @@ fn a_lost_device_is_told_by_whoever_waits() {
     let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
     let on = Device::OpenCl(device.clone());
     let mut start = || {
-        launch_async(
-            &on,
-            scale(),
-            &mut [(&mut y).into(), (&x).into(), 2.0f32.into()],
-            &LaunchOptions::default(),
-        )
+        enqueue(&on, scale(), &mut [(&mut y).into(), (&x).into(), 2.0f32.into()], &LaunchOptions::default())
     };
     let event = start().expect("it is in the queue");
     let event = event.then(&mut start).expect("so is this");
@@ -594,7 +589,7 @@ fn nothing_is_left_behind() {
     for round in 0..30 {
         let (x, mut y) = (tensor(&device, 40), tensor(&device, 40));
         let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
-        let event = launch_async(&on, scale(), args, &LaunchOptions::default()).expect("legal");
+        let event = enqueue(&on, scale(), args, &LaunchOptions::default()).expect("legal");
         if round % 2 == 0 {
             drop(event);
         }
@@ -619,7 +614,7 @@ fn a_queue_that_grows_without_end_waits_for_its_oldest_command() {
     script.take(|_| true);
     for _ in 0..1030 {
         let args = &mut [(&mut y).into(), (&x).into(), 2.0f32.into()];
-        drop(launch_async(&on, scale(), args, &LaunchOptions::default()).expect("legal"));
+        drop(enqueue(&on, scale(), args, &LaunchOptions::default()).expect("legal"));
     }
     assert_eq!(script.take(|call| call == "clWaitForEvents").len(), 6);
     assert_eq!(device.under_way(), 1024);

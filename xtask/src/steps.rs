@@ -52,6 +52,7 @@ const OPENCL_FAULTS: &[&str] = &[
     "--lib",
     "--test=opencl_faults",
     "--test=opencl_absent",
+    "--test=opencl_symbols",
 ];
 const OPENCL_DEVICE: &[&str] =
     &["test", "--package=tile-runtime", "--features=opencl", "--test=opencl_device"];

@@ -2,7 +2,7 @@
 //!
 //! *Guarantees*: an argument reaches a device only after `check` accepted it; a launch error comes from the
 //! launch itself, never later; a report says which module ran and why. When [`launch`] returns, the outputs are
-//! complete; [`launch_async`] returns an [`Event`]. *Not here*: execution (`host`, `sim`, `opencl`).
+//! complete; [`enqueue`] returns an [`Event`]. *Not here*: execution (`host`, `sim`, `opencl`).
 
 mod argument;
 pub(crate) mod check;
@@ -351,7 +351,7 @@ pub fn launch(
 ///
 /// # Errors
 /// See [`LaunchError`]; failures of the device come out of [`Event::wait`].
-pub fn launch_async(
+pub fn enqueue(
     device: &Device,
     instance: &'static InstanceInfo,
     args: &mut [LaunchArg<'_>],

@@ -6,7 +6,6 @@
 
 use core::fmt;
 use std::collections::{HashMap, VecDeque};
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::driver::{ContextHandle, DeviceHandle, Driver, DriverError, EventHandle, Progress, QueueHandle};
@@ -179,16 +178,11 @@ impl Devices {
     /// [`DeviceError::NoOpenCl`] if there is no OpenCL library, [`DeviceError::Driver`] if a driver fails.
     pub fn of_process() -> Result<&'static Devices, DeviceError> {
         static DEVICES: OnceLock<Result<Devices, DeviceError>> = OnceLock::new();
-        DEVICES.get_or_init(|| Devices::through(None)).as_ref().map_err(Clone::clone)
-    }
-
-    /// The devices behind this OpenCL library or driver. One library serves a process, the first one loaded.
-    ///
-    /// # Errors
-    /// As [`Devices::of_process`].
-    pub fn through(library: Option<&Path>) -> Result<Devices, DeviceError> {
-        let driver = Ocl::load(library).map_err(|reason| DeviceError::NoOpenCl { reason })?;
-        Devices::with_driver(Arc::new(driver), Cache::of_user())
+        let find = || {
+            let driver = Ocl::of_process().map_err(|reason| DeviceError::NoOpenCl { reason })?;
+            Devices::with_driver(Arc::new(driver), Cache::of_user())
+        };
+        DEVICES.get_or_init(find).as_ref().map_err(Clone::clone)
     }
 
     /// The devices of a driver, whose programs are kept in a cache.

@@ -8,6 +8,7 @@ mod device;
 pub mod driver;
 pub mod facts;
 mod launch;
+mod library;
 mod memory;
 pub mod needs;
 pub mod ocl;
@@ -15,5 +16,6 @@ mod program;
 
 pub use device::{Devices, Found, OpenClDevice};
 pub(crate) use launch::Queued;
+pub use library::LIBRARY_VARIABLE;
 pub(crate) use memory::DeviceMemory;
 pub use program::FailedBuild;

@@ -9,7 +9,9 @@
 mod home;
 mod layout;
 mod owned;
+#[allow(unsafe_code, reason = "allocates, and hands out what it allocated")]
 mod storage;
+#[allow(unsafe_code, reason = "typed views of memory that devices and threads share")]
 mod view;
 
 pub use layout::{Axis, LINE_BYTES, Shape, TensorLayout};

@@ -22,7 +22,8 @@ pub fn cpu(test: &str) -> Option<Device> {
         eprintln!("skipped: {test}: run scripts/get-opencl first");
         return None;
     }
-    let driver = Ocl::load(Some(&library)).expect("a library that is there opens");
+    // SAFETY: it is Intel's OpenCL; only `Devices` calls it.
+    let driver = unsafe { Ocl::load(&library) }.expect("a library that is there opens");
     let devices = Devices::with_driver(Arc::new(driver), None).expect("the driver works");
     Some(Device::OpenCl(devices.select("opencl").expect("the runtime has a CPU device")))
 }
