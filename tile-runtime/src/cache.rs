@@ -6,6 +6,7 @@
 //! cache that cannot be used is a cache that misses, never an error of a launch. *Not here*: what a program is made
 //! from (`opencl`).
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,11 @@ impl Cache {
     /// The user's cache: the folder of `TILE_CACHE_DIR`, else `tile-rs` in `XDG_CACHE_HOME`, else in `~/.cache`. `None`
     /// if the variable is `off` or there is no home.
     pub fn of_user() -> Option<Cache> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        Cache::of_environment(|name| std::env::var_os(name))
+    }
+
+    fn of_environment(value: impl Fn(&str) -> Option<OsString>) -> Option<Cache> {
+        let variable = |name: &str| value(name).filter(|value| !value.is_empty());
         let folder = match variable(CACHE_VARIABLE) {
             Some(value) if value == "off" => return None,
             Some(value) => PathBuf::from(value),
@@ -273,6 +278,23 @@ mod tests {
         assert_eq!(cache.clear().expect("removable").entries, 2);
         assert_eq!(cache.contents().expect("readable"), Contents::default());
         assert!(cache.folder().join("notes.txt").exists());
+    }
+
+    #[test]
+    fn the_folder_is_that_of_the_variable_else_of_the_desktop_standard_else_in_the_home() {
+        let folder = |set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+            Cache::of_environment(value).map(|cache| cache.folder().display().to_string())
+        };
+        let (home, xdg) = (("HOME", "/home/me"), ("XDG_CACHE_HOME", "/caches"));
+        assert_eq!(folder(&[home, xdg, (CACHE_VARIABLE, "/mine")]).as_deref(), Some("/mine"));
+        assert_eq!(folder(&[home, xdg]).as_deref(), Some("/caches/tile-rs"));
+        for ignored in ["", "relative"] {
+            let set = [home, ("XDG_CACHE_HOME", ignored), (CACHE_VARIABLE, "")];
+            assert_eq!(folder(&set).as_deref(), Some("/home/me/.cache/tile-rs"));
+        }
+        assert_eq!(folder(&[home, (CACHE_VARIABLE, "off")]), None);
+        assert_eq!(folder(&[]), None);
     }
 
     #[test]

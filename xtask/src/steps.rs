@@ -51,6 +51,7 @@ const OPENCL_FAULTS: &[&str] = &[
     "--features=opencl",
     "--lib",
     "--test=opencl_faults",
+    "--test=opencl_lost",
     "--test=opencl_absent",
     "--test=opencl_symbols",
 ];

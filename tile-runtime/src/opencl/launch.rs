@@ -120,13 +120,7 @@ impl OpenClDevice {
         let (rows, cols) = instance.subgroups;
         let lanes = if module.target == "xe" { XE_LANES } else { 1 };
         let local = rows as usize * cols as usize * lanes;
-        let (groups, limit) = (u128::from(plan.groups), u64::from(u32::MAX));
-        let Ok(count) = u32::try_from(plan.groups) else {
-            return Err(LaunchError::WorkGroups { kernel, instance: name, groups, limit });
-        };
-        let Some(global) = local.checked_mul(count as usize) else {
-            return Err(LaunchError::WorkGroups { kernel, instance: name, groups, limit });
-        };
+        let global = global_size(instance, local, plan.groups)?;
         let ran = match self.target() {
             Target::Xe(device) => Ran::OpenClXe { entry: module.entry, device },
             Target::Lane => Ran::OpenClLane { entry: module.entry },
@@ -362,6 +356,17 @@ impl<'d> Launch<'d> {
     }
 }
 
+/// Work-items of a launch. Modules count work-groups in 32 bits.
+fn global_size(instance: &InstanceInfo, local: usize, groups: u64) -> Result<usize, LaunchError> {
+    let count = u32::try_from(groups).ok().and_then(|count| local.checked_mul(count as usize));
+    count.ok_or(LaunchError::WorkGroups {
+        kernel: instance.kernel,
+        instance: instance.name,
+        groups: u128::from(groups),
+        limit: u64::from(u32::MAX),
+    })
+}
+
 fn is_output(checked: &Checked) -> bool {
     matches!(checked, Checked::Tensor(tensor) if tensor.writable)
 }
@@ -382,5 +387,25 @@ impl<'a> LaunchArg<'a> {
             | LaunchArg::F32(_)
             | LaunchArg::Bool(_) => Home::PROCESS,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::tests::PLAIN;
+
+    /// No memory has an output with that many work-groups, so the count stands alone here.
+    #[test]
+    fn more_work_groups_than_32_bits_count_are_an_error_that_says_how_many() {
+        assert_eq!(
+            global_size(&PLAIN, 512, (1 << 32) - 1).expect("the most there are"),
+            512 * ((1 << 32) - 1)
+        );
+        let refused = global_size(&PLAIN, 512, 1 << 32).expect_err("one more");
+        assert_eq!(
+            refused.to_string(),
+            "gemm<bf16, 32, true>: a launch has at most 4294967295 work-groups here; this one needs 4294967296"
+        );
     }
 }
