@@ -73,12 +73,12 @@ fn described(found: &[tile_runtime::opencl::Found]) -> (Vec<Vec<String>>, Vec<St
     (rows, notes)
 }
 
-/// What the cache of compiled programs holds, after emptying it if `clear`.
+/// What a cache of compiled programs holds, after emptying it if `clear`; `None` is a user without a cache.
 ///
 /// # Errors
 /// Of the file system.
-pub fn cache_text(clear: bool) -> io::Result<String> {
-    let Some(cache) = Cache::of_user() else {
+pub fn cache_text(cache: Option<&Cache>, clear: bool) -> io::Result<String> {
+    let Some(cache) = cache else {
         return Ok("there is no cache: TILE_CACHE_DIR is `off`, or there is no home folder\n".to_string());
     };
     let (verb, contents) = if clear { ("removed", cache.clear()?) } else { ("holds", cache.contents()?) };
@@ -101,6 +101,22 @@ mod tests {
         let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
         assert_eq!(names[..3], ["TILE_DEVICE", "host", "sim"], "{text}");
         assert!(text.contains("chosen now: "), "{text}");
+    }
+
+    #[test]
+    fn the_cache_is_shown_and_cleared() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::in_folder(folder.path());
+        let text = |clear| cache_text(Some(&cache), clear).expect("readable");
+        let at = folder.path().display();
+        assert_eq!(text(false), format!("{at} holds 0 programs (0 KiB)\n"));
+        for key in [b"1", b"2"] {
+            cache.put(key, &[7; 900]).expect("writable");
+        }
+        assert_eq!(text(false), format!("{at} holds 2 programs (2 KiB)\n"));
+        assert_eq!(text(true), format!("removed 2 programs (2 KiB) from {at}\n"));
+        assert_eq!((cache.get(b"1"), text(true)), (None, format!("removed 0 programs (0 KiB) from {at}\n")));
+        assert!(cache_text(None, true).expect("nothing to read").starts_with("there is no cache"));
     }
 
     #[cfg(feature = "opencl")]

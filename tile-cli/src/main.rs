@@ -20,6 +20,7 @@ use tile_cli::reference;
 use tile_cli::tools::{Tools, ToolsError, tools_required};
 use tile_cli::verify::{self, CPU, Request};
 use tile_cli::waivers::{WaiverError, Waivers};
+use tile_runtime::cache::Cache;
 
 /// Looks at tile kernels: what they compile to and what outside tools say about it.
 #[derive(Parser)]
@@ -264,7 +265,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Devices => print(&devices::text())?,
         Command::Cache { action } => {
             let clear = matches!(action, Some(CacheAction::Clear));
-            print(&devices::cache_text(clear).map_err(Failure::Cache)?)?;
+            print(&devices::cache_text(Cache::of_user().as_ref(), clear).map_err(Failure::Cache)?)?;
         }
         Command::Tools => {
             let tools = Tools::find()?;
