@@ -431,37 +431,46 @@ impl Expansion<'_> {
         let hidden = |name: &str| Ident::new(name, Span::mixed_site());
         let (device, instance, options) = (hidden("device"), hidden("instance"), hidden("options"));
         let name = &self.decl.name;
-        let doc = format!(
+        let launched = format!(
             "Launches the instance of `{name}` with these generic arguments and waits for it. The grid follows from the \
              output.\n\n# Errors\nA [`LaunchError`](::tile_std::LaunchError) names the kernel, the instance, the broken rule and its values.{safety}"
         );
-        let doc_with = format!(
-            "Launches an instance of `{name}` chosen at run time from `INSTANCES`.\n\n# Errors\nAs `launch`; also when \
-             the element types of the arguments are not those of the instance.{safety}"
+        let enqueued = format!(
+            "As `launch`, without waiting: puts the launch into the queue of the device. Host and simulator have none; they \
+             work while they are called, and the [`Event`](::tile_std::Event) they give is done.\n\n# Errors\nAs `launch`; also when \
+             an output is not on a device that has a queue. What fails on the device comes out of the event.{safety}"
         );
-        quote! {
-            #[doc = #doc]
-            pub #unsafety fn launch<'a, #all>(
-                #device: &#private::Device,
-                #(#params),*
-            ) -> ::core::result::Result<#private::Report, #private::LaunchError>
-            where
-                Kernel: Compiled<#(#names),*>,
-            {
-                let #instance = &INSTANCES[<Kernel as Compiled<#(#names),*>>::INDEX];
-                #private::launch(#device, #instance, &mut [#(#args),*], &#private::LaunchOptions::default())
-            }
+        let forms = [("launch", launched, "Report"), ("enqueue", enqueued, "Event")].map(|(form, doc, result)| {
+            let [form, with, result] = [form, &format!("{form}_with"), result].map(hidden);
+            let doc_with = format!(
+                "As `{form}`, with an instance chosen at run time from `INSTANCES`.\n\n# Errors\nAs `{form}`; also when \
+                 the element types of the arguments are not those of the instance.{safety}"
+            );
+            quote! {
+                #[doc = #doc]
+                pub #unsafety fn #form<'a, #all>(
+                    #device: &#private::Device,
+                    #(#params),*
+                ) -> ::core::result::Result<#private::#result, #private::LaunchError>
+                where
+                    Kernel: Compiled<#(#names),*>,
+                {
+                    let #instance = &INSTANCES[<Kernel as Compiled<#(#names),*>>::INDEX];
+                    #private::#form(#device, #instance, &mut [#(#args),*], &#private::LaunchOptions::default())
+                }
 
-            #[doc = #doc_with]
-            pub #unsafety fn launch_with<'a, #types>(
-                #device: &#private::Device,
-                #instance: &'static #private::InstanceInfo,
-                #options: &#private::LaunchOptions<'_>,
-                #(#params),*
-            ) -> ::core::result::Result<#private::Report, #private::LaunchError> {
-                #private::launch(#device, #instance, &mut [#(#args),*], #options)
+                #[doc = #doc_with]
+                pub #unsafety fn #with<'a, #types>(
+                    #device: &#private::Device,
+                    #instance: &'static #private::InstanceInfo,
+                    #options: &#private::LaunchOptions<'_>,
+                    #(#params),*
+                ) -> ::core::result::Result<#private::#result, #private::LaunchError> {
+                    #private::#form(#device, #instance, &mut [#(#args),*], #options)
+                }
             }
-        }
+        });
+        quote!(#(#forms)*)
     }
 }
 

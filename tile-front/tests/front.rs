@@ -188,7 +188,9 @@ fn a_refused_kernel_keeps_its_signature_and_launchers_and_always_has_an_error() 
     let text = tile_front::tile_kernel(attr, source).to_string();
     assert_eq!(text.matches("compile_error").count(), 1, "{text}");
     assert!(text.contains("pub fn k < const M : usize > (c : & mut gl < f32 >)"), "{text}");
-    assert!(text.contains("pub fn launch") && text.contains("pub fn launch_with"), "{text}");
+    for launcher in ["launch", "launch_with", "enqueue", "enqueue_with"] {
+        assert!(text.contains(&format!("pub fn {launcher} <")), "{launcher}: {text}");
+    }
     assert!(!text.contains("fn body"), "{text}");
 }
 

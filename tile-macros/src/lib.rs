@@ -54,7 +54,8 @@ use proc_macro::TokenStream;
 ///
 /// - `launch::<ARGS>(&device, ..)`: runs an instance; asking for one that was not compiled is a compile error
 ///   that lists those that were;
-/// - `launch_with(&device, instance, &options, ..)`: runs an instance chosen at run time;
+/// - `enqueue::<ARGS>(&device, ..)`: the same without waiting; it gives an event;
+/// - `launch_with(&device, instance, &options, ..)`, `enqueue_with(..)`: the same for an instance chosen at run time;
 /// - `INSTANCES`, `KERNEL`: the description of every instance, with its SPIR-V modules.
 ///
 /// # The language

@@ -35,8 +35,8 @@ pub use tile_runtime::{
 /// Everything a kernel author and a caller of kernels write.
 pub mod prelude {
     pub use crate::{
-        Device, LaunchError, LaunchOptions, Report, Shape, Tensor, TensorError, View, ViewMut, tile_fn,
-        tile_kernel,
+        Device, Event, LaunchError, LaunchOptions, Report, Shape, Tensor, TensorError, View, ViewMut,
+        tile_fn, tile_kernel,
     };
     pub use tile_lang::prelude::*;
 }
@@ -77,9 +77,9 @@ pub mod __private {
     pub use tile_lang::{ops, scalar, witness};
     pub use tile_macros::{tile_fn_collect, tile_kernel_collect};
     pub use tile_runtime::{
-        AbsentModule, DType, Device, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo, LaunchArg,
-        LaunchError, LaunchInput, LaunchOptions, LaunchOutput, ModuleInfo, ParamInfo, ParamKind, Report,
-        ScalarType, View, ViewMut, launch,
+        AbsentModule, DType, Device, Event, Generic, GridInfo, GroupInfo, InstanceInfo, KernelInfo,
+        LaunchArg, LaunchError, LaunchInput, LaunchOptions, LaunchOutput, ModuleInfo, ParamInfo, ParamKind,
+        Report, ScalarType, View, ViewMut, enqueue, launch,
     };
 }
 

@@ -58,7 +58,7 @@ const OPENCL_FAULTS: &[&str] = &[
 const OPENCL_DEVICE: &[&str] =
     &["test", "--package=tile-runtime", "--features=opencl", "--test=opencl_device"];
 const OPENCL_PRODUCTS: &[&str] =
-    &["test", "--package=tile-std", "--features=opencl", "--test=gemm_sizes", "opencl"];
+    &["test", "--package=tile-std", "--features=opencl", "--test=gemm_sizes", "--test=events", "opencl"];
 
 const STEPS: &[Step] = &[
     Step { name: "tools", slow: true, needs: None, work: Work::Program("scripts/get-tools", &[], &[]) },

@@ -48,7 +48,44 @@ assert!((at(10, 2).unwrap_or(0.0) - 16.0).abs() < 0.1);
 - **Coordinates** count tiles; `elements([row, col])` counts elements; `[batch, depth, row, col]` names a plane. They are `u32`,
   multiplied out in 64 bits, and the same for all lanes of a sub-group by their type.
 - **Races.** A safe kernel stores only where `own_tile` says, and adds atomically (`atomic_add`) anywhere. `TILE_CHECK=race` in the environment
-  makes the host device report two sub-groups that touch one element without a barrier between them. An `unsafe fn` may store at any coordinate (`store_at`); its launcher is `unsafe`.
+  makes the host device report two sub-groups that touch one element without a barrier between them. An `unsafe fn` may store at any coordinate (`store_at`); its launchers are `unsafe`.
+
+## Launches
+
+| launcher | what it does |
+|---|---|
+| `kernel::launch::<ARGS>(&device, ..)` | runs an instance, waits, and reports which code ran, what was copied and the times |
+| `kernel::enqueue::<ARGS>(&device, ..)` | puts it into the queue of the device and gives an `Event` |
+| `kernel::launch_with(&device, instance, &options, ..)`, `kernel::enqueue_with(..)` | the same for an instance of `kernel::INSTANCES` that is chosen at run time |
+
+A launch takes `&tensor` or a `View` for an input, `&mut tensor` or a `ViewMut` for an output. The queue of a device is in order, so a launch sees what
+earlier ones wrote, and looking at an output waits for the launch that writes it. An event may be waited for, which gives the report with the times
+of the device, or the error; chained with `then`; sent to another thread; dropped or forgotten: the device keeps what a launch needs until
+it is done. Outputs of `enqueue` must be tensors of the device (`to_device`, `with_shape_on`), inputs need not. Host and simulator have no queue:
+they work while they are called, and the event they give is done.
+
+```rust
+use tile_std::prelude::*;
+
+#[tile_kernel(instances(<8, 16; subgroups = (2, 2)>))]
+fn scaled<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f32>, by: f32) {
+    let at = own_tile::<M, N>(y, Linear);
+    let tile: rt<f32, M, N> = load(x, [at.row(), at.col()]);
+    store(y, &tile.mul(by), at);
+}
+
+let (device, _why) = Device::best()?;
+let x = Tensor::from_fn([1, 1, 20, 50], |_, _, r, c| (r + c) as f32)?.to_device(&device)?;
+let [mut y, mut z] = [
+    Tensor::<f32>::with_shape_on(&device, [1, 1, 20, 50])?,
+    Tensor::<f32>::with_shape_on(&device, [1, 1, 20, 50])?,
+];
+let first = scaled::enqueue::<8, 16>(&device, &mut y, &x, 2.0)?;
+let both = first.then(|| scaled::enqueue::<8, 16>(&device, &mut z, &y, 3.0))?;
+let report = both.wait()?;
+assert_eq!((report.kernel, z.get(0, 0, 19, 49)), ("scaled", Some(6.0 * 68.0)));
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
 "#;
 
 /// What is said of types beside their table.
