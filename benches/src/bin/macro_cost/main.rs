@@ -59,10 +59,11 @@ fn run(options: &Options) -> Result<(), String> {
     }
     println!("machine: {}", machine::describe(&Device::host()));
     println!(
-        "method: a scratch crate with the library's GEMM in {counts:?} instances, all with device modules; its file is written anew before \
+        "method: a scratch crate with the library's GEMM in {counts:?} instances, with modules for {}; its file is written anew before \
          every cargo run; {} rounds, every contestant once a round in rotated order; a cost per instance is the \
          slope of a least-squares line through one round's times, then median [quartiles] over rounds; cpu is CPU \
          time, which other programs on the machine disturb less",
+        scratch::targets(),
         options.rounds
     );
     let scratch = Scratch::new(options.target_dir.clone())?;

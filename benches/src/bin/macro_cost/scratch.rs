@@ -1,6 +1,7 @@
 //! Owns the scratch crate: a user's crate with one kernel file, outside the workspace.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -100,6 +101,13 @@ fn device_instances() -> Vec<&'static InstanceInfo> {
     KERNEL.instances.iter().filter(|i| !i.modules.is_empty()).collect()
 }
 
+/// The targets that the macro compiles those instances for.
+pub fn targets() -> String {
+    let modules = device_instances().into_iter().flat_map(|instance| instance.modules);
+    let targets: BTreeSet<&str> = modules.map(|module| module.target).collect();
+    targets.into_iter().collect::<Vec<_>>().join(" and ")
+}
+
 /// The attribute and the function of the library's GEMM in `count` instances.
 ///
 /// # Errors
@@ -149,6 +157,11 @@ pub fn kernel_text(count: usize, form: Form) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_targets_are_measured() {
+        assert_eq!(targets(), "lane and xe");
+    }
 
     #[test]
     fn instances_are_distinct() {
