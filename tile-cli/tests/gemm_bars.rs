@@ -7,16 +7,41 @@ use tile_cli::inspect::inspect;
 use tile_cli::kernels;
 use tile_cli::tools::{Tools, tools_required};
 
-#[test]
-fn gemm_meets_the_bars_of_hand_written_modules() {
-    let tools = match Tools::find() {
-        Ok(tools) => tools,
+/// Holds an instance on a device to a bar: the most instructions beside 32 DPAS of a K step.
+fn holds(tools: &Tools, (kernel, name): (&str, &str), device: &str, bar: u64, prefetched: u64) {
+    let kernel = kernels::find(kernels::registry(), kernel).expect("tile-std has it");
+    let instance = kernel.find_named(name).unwrap_or_else(|| panic!("{name} is not compiled"));
+    let modules = kernels::modules(instance);
+    let module = modules.iter().find(|m| m.devices.iter().any(|d| d == device)).expect("an xe module");
+    let figures = inspect(tools, module, device).unwrap_or_else(|e| panic!("{name} on {device}: {e}"));
+    let k_loop = figures.k_loop.as_ref().unwrap_or_else(|| panic!("{name} on {device}: no K loop"));
+    println!("{instance} on {device}: {} other, bar {bar}", k_loop.other);
+    assert_eq!((figures.grf_count, figures.spill_bytes), (256, 0), "{name} on {device}");
+    assert_eq!(k_loop.dpas, 32, "{name} on {device}");
+    assert!(k_loop.other <= bar, "{name} on {device}: {} other instructions, bar {bar}", k_loop.other);
+    assert!(!k_loop.masked, "{name} on {device}: the interior loop masks edges");
+    assert_eq!(k_loop.bytes_loaded, Some((32 * 32 + 32 * 64) * 2), "{name} on {device}");
+    assert_eq!(k_loop.bytes_prefetched, Some(prefetched), "{name} on {device}");
+}
+
+/// The tools, or the word that a test is skipped without them.
+fn tools(test: &str) -> Option<Tools> {
+    match Tools::find() {
+        Ok(tools) => Some(tools),
         Err(error) if tools_required() => panic!("{error}"),
         Err(error) => {
-            eprintln!("skipped: gemm_meets_the_bars_of_hand_written_modules: {error}");
-            return;
+            eprintln!("skipped: {test}: {error}");
+            None
         }
-    };
+    }
+}
+
+/// A part of A and one of B, 8 rows of 64 bytes each.
+const PREFETCHED: u64 = 1024;
+
+#[test]
+fn gemm_meets_the_bars_of_hand_written_modules() {
+    let Some(tools) = tools("gemm_meets_the_bars_of_hand_written_modules") else { return };
     // B transposed, cooperative prefetch, device, most other instructions per 32 DPAS.
     let bars = [
         (false, true, "pvc", 24),
@@ -28,21 +53,25 @@ fn gemm_meets_the_bars_of_hand_written_modules() {
         (true, false, "bmg", 27),
         (true, true, "bmg", 27),
     ];
-    let gemm = kernels::find(kernels::registry(), "gemm").expect("tile-std has a GEMM");
     for (transpose_b, prefetch, device, bar) in bars {
         let name = format!("<bf16, f32, 32, 64, 32, {transpose_b}, {prefetch}>");
-        let instance = gemm.find_named(&name).unwrap_or_else(|| panic!("{name} is not compiled"));
-        let modules = kernels::modules(instance);
-        let module = modules.iter().find(|m| m.devices.iter().any(|d| d == device)).expect("an xe module");
-        let figures = inspect(&tools, module, device).unwrap_or_else(|e| panic!("{name} on {device}: {e}"));
-        let k_loop = figures.k_loop.as_ref().unwrap_or_else(|| panic!("{name} on {device}: no K loop"));
-        println!("{name} on {device}: {} other, bar {bar}", k_loop.other);
-        assert_eq!((figures.grf_count, figures.spill_bytes), (256, 0), "{name} on {device}");
-        assert_eq!(k_loop.dpas, 32, "{name} on {device}");
-        assert!(k_loop.other <= bar, "{name} on {device}: {} other instructions, bar {bar}", k_loop.other);
-        assert!(!k_loop.masked, "{name} on {device}: the interior loop masks edges");
-        assert_eq!(k_loop.bytes_loaded, Some((32 * 32 + 32 * 64) * 2), "{name} on {device}");
-        // A part of A and one of B, 8 rows of 64 bytes each.
-        assert_eq!(k_loop.bytes_prefetched, Some(if prefetch { 1024 } else { 0 }), "{name} on {device}");
+        holds(&tools, ("gemm", &name), device, bar, if prefetch { PREFETCHED } else { 0 });
+    }
+}
+
+#[test]
+fn epilogues_and_splits_leave_the_loop_as_it_is() {
+    let Some(tools) = tools("epilogues_and_splits_leave_the_loop_as_it_is") else { return };
+    let of = [
+        ("gemm_fused", "<bf16, bf16, 32, 64, 32, false, false>", [("pvc", 24), ("bmg", 16)]),
+        ("gemm_fused", "<bf16, bf16, 32, 64, 32, false, true>", [("pvc", 50), ("bmg", 27)]),
+        ("gemm_split", "<bf16, 32, 64, 32, false, false>", [("pvc", 24), ("bmg", 16)]),
+        // A transposed A costs 64 moves of words at least (xe_facts 4).
+        ("gemm_fused", "<bf16, bf16, 32, 64, 32, true, false>", [("pvc", 112), ("bmg", 90)]),
+    ];
+    for (kernel, name, bars) in of {
+        for (device, bar) in bars {
+            holds(&tools, (kernel, name), device, bar, PREFETCHED);
+        }
     }
 }

@@ -227,7 +227,8 @@ pub fn moved<const M: usize, const N: usize>(
 
 /// The end of BLAS's product, `alpha * acc + beta * c[r, c]`. Where `beta` is 0, C is not read: it may hold NaN.
 ///
-/// `row` and `col` are the accumulator's place in tiles, as `own_tile` gives them, in the plane `batch`, `depth` of `c`.
+/// `row` and `col` are the tile's place in tiles, as `own_tile` gives them, in the plane `batch`, `depth` of `c`. A large
+/// accumulator goes in slices, since it fills half of the registers of a GPU: `acc.to::<f32>().sub_tile::<8, N>(i, 0)`.
 /// C is another tensor than the output: a kernel reads its output only where it owns it.
 ///
 /// ```
@@ -238,7 +239,7 @@ pub fn moved<const M: usize, const N: usize>(
 /// fn blas<const M: usize, const N: usize>(d: &mut gl<f32>, c: &gl<bf16>, alpha: f32, beta: f32) {
 ///     let at = own_tile::<M, N>(d, Linear);
 ///     let acc: rt<f32, M, N, Acc> = fill(3.0);
-///     store(d, &alpha_beta(&acc, c, at.batch(), at.depth(), at.row(), at.col(), alpha, beta), at);
+///     store(d, &alpha_beta(&acc.to::<f32>(), c, at.batch(), at.depth(), at.row(), at.col(), alpha, beta), at);
 /// }
 ///
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -254,7 +255,7 @@ pub fn moved<const M: usize, const N: usize>(
 #[tile_fn]
 #[allow(clippy::too_many_arguments, reason = "a device function sees nothing of its caller")]
 pub fn alpha_beta<T: Element, const M: usize, const N: usize>(
-    acc: &rt<f32, M, N, Acc>,
+    acc: &rt<f32, M, N>,
     c: &gl<T>,
     batch: u32,
     depth: u32,
@@ -263,7 +264,7 @@ pub fn alpha_beta<T: Element, const M: usize, const N: usize>(
     alpha: f32,
     beta: f32,
 ) -> rt<f32, M, N> {
-    let mut out = acc.to::<f32>().scale(alpha);
+    let mut out = acc.scale(alpha);
     if beta != 0.0 {
         let before: rt<T, M, N> = load(c, [batch, depth, row, col]);
         out = out.add(&before.to::<f32>().scale(beta));
@@ -273,7 +274,7 @@ pub fn alpha_beta<T: Element, const M: usize, const N: usize>(
 
 /// Adds the input of a layer to what the layer made of it: `acc[r, c] + x[r, c]`.
 ///
-/// `row` and `col` are the accumulator's place in tiles, as for [`alpha_beta`].
+/// `row` and `col` are the tile's place in tiles, as for [`alpha_beta`].
 ///
 /// ```
 /// use tile_std::functions::residual;
@@ -283,7 +284,7 @@ pub fn alpha_beta<T: Element, const M: usize, const N: usize>(
 /// fn layer<const M: usize, const N: usize>(y: &mut gl<f32>, x: &gl<f16>) {
 ///     let at = own_tile::<M, N>(y, Linear);
 ///     let acc: rt<f32, M, N, Acc> = fill(3.0);
-///     store(y, &residual(&acc, x, at.batch(), at.depth(), at.row(), at.col()), at);
+///     store(y, &residual(&acc.to::<f32>(), x, at.batch(), at.depth(), at.row(), at.col()), at);
 /// }
 ///
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -296,7 +297,7 @@ pub fn alpha_beta<T: Element, const M: usize, const N: usize>(
 /// ```
 #[tile_fn]
 pub fn residual<T: Element, const M: usize, const N: usize>(
-    acc: &rt<f32, M, N, Acc>,
+    acc: &rt<f32, M, N>,
     x: &gl<T>,
     batch: u32,
     depth: u32,
@@ -304,5 +305,40 @@ pub fn residual<T: Element, const M: usize, const N: usize>(
     col: u32,
 ) -> rt<f32, M, N> {
     let input: rt<T, M, N> = load(x, [batch, depth, row, col]);
-    acc.to::<f32>().add(&input.to::<f32>())
+    acc.add(&input.to::<f32>())
+}
+
+/// The activation of a layer by its number: 1 is relu, 2 gelu, 3 silu, and every other number leaves the tile as it is.
+///
+/// ```
+/// use tile_std::functions::activated;
+/// use tile_std::prelude::*;
+///
+/// #[tile_kernel(fns(activated), instances(<8, 16; subgroups = (1, 1)>))]
+/// fn layer<const M: usize, const N: usize>(y: &mut gl<f32>, activation: u32) {
+///     let at = own_tile::<M, N>(y, Linear);
+///     let acc: rt<f32, M, N, Acc> = fill(-3.0);
+///     store(y, &activated(acc, activation), at);
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let mut y = Tensor::<f32>::zeros(1, 2)?;
+///     layer::launch::<8, 16>(&Device::host(), &mut y, 0)?;
+///     assert_eq!(y.to_vec(), [-3.0, -3.0]);
+///     layer::launch::<8, 16>(&Device::host(), &mut y, 1)?;
+///     assert_eq!(y.to_vec(), [0.0, 0.0]);
+///     Ok(())
+/// }
+/// ```
+#[tile_fn]
+pub fn activated<const M: usize, const N: usize>(
+    x: rt<f32, M, N, Acc>,
+    activation: u32,
+) -> rt<f32, M, N, Acc> {
+    match activation {
+        1 => x.relu(),
+        2 => x.gelu(),
+        3 => x.silu(),
+        _ => x,
+    }
 }

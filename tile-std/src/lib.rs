@@ -24,7 +24,10 @@ pub mod functions;
 pub mod kernels;
 pub mod ops;
 
-pub use ops::gemm::{GemmError, GemmOptions, gemm, gemm_into};
+pub use ops::gemm::{
+    Activation, Addend, Ending, Epilogue, GemmError, GemmOptions, GemmPlan, GemmReport, SplitForm,
+    explain_gemm, gemm, gemm_fused_into, gemm_into,
+};
 pub use tile_lang::prelude::{bf16, f16};
 pub use tile_macros::{tile_fn, tile_kernel};
 pub use tile_runtime::{
@@ -50,7 +53,11 @@ pub static KERNELS: &[&KernelInfo] = &[
     &kernels::decode::merge::KERNEL,
     &kernels::gated::gated::KERNEL,
     &kernels::gemm::gemm::KERNEL,
+    &kernels::gemm_fused::gemm_fused::KERNEL,
     &kernels::gemm_i8::gemm_i8::KERNEL,
+    &kernels::gemm_split::gemm_join::KERNEL,
+    &kernels::gemm_split::gemm_split::KERNEL,
+    &kernels::gemm_split::gemm_split_atomic::KERNEL,
     &kernels::gemv::gemv::KERNEL,
     &kernels::layer_norm::layer_norm::KERNEL,
     &kernels::rms_norm::rms_norm::KERNEL,

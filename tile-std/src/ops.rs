@@ -14,6 +14,7 @@ pub mod gemm;
 mod gemm_i8;
 mod gemv;
 mod norm;
+mod qkv;
 mod reduce;
 mod rope;
 mod softmax;
@@ -35,6 +36,7 @@ pub use norm::{
     LayerNorm, Normed, RmsNorm, add_layer_norm, add_layer_norm_into, add_rms_norm, add_rms_norm_into,
     explain_layer_norm, explain_rms_norm, layer_norm, layer_norm_into, rms_norm, rms_norm_into,
 };
+pub use qkv::{Qkv, QkvWeight, qkv, qkv_into};
 pub use reduce::{
     argmax, argmax_into, explain_argmax, explain_row_mean, explain_row_sum, row_mean, row_mean_into, row_sum,
     row_sum_into,

@@ -48,7 +48,7 @@ fn coop_bytes(k: usize) -> (u64, bool) {
     let launch = LaunchOptions { sim: Some(&sim), ..LaunchOptions::default() };
     let instance = tile_std::kernels::gemm::gemm::KERNEL.find_named("<bf16, bf16, 32, 64, 32, false, true>");
     let options = GemmOptions { instance, ahead: Some(2), launch, ..GemmOptions::default() };
-    let report = gemm_into(&Device::sim(), &mut c, &a, &b, &options).expect("it fits");
+    let report = gemm_into(&Device::sim(), &mut c, &a, &b, &options).expect("it fits").product;
     let counters = report.counters.expect("the simulator counts");
     assert_eq!(report.work_groups, 1);
     let traffic = counters.traffic.expect("asked for");
@@ -85,7 +85,7 @@ fn the_loop_loads_and_multiplies_what_it_must() {
     let launch = LaunchOptions { sim: Some(&sim), ..LaunchOptions::default() };
     let instance = tile_std::kernels::gemm::gemm::KERNEL.find_named("<bf16, f32, 32, 64, 32, false, false>");
     let options = GemmOptions { instance, launch, ..GemmOptions::default() };
-    let report = gemm_into(&Device::sim(), &mut c, &a, &b, &options).expect("it fits");
+    let report = gemm_into(&Device::sim(), &mut c, &a, &b, &options).expect("it fits").product;
     let counters = report.counters.expect("the simulator counts");
     // 256 x 256 x 128 multiply-adds, 8 x 16 x 16 each.
     assert_eq!(counters.total.dpas, 256 * 256 * 128 / (8 * 16 * 16));
@@ -104,7 +104,7 @@ fn with_a(options: LaunchOptions<'_>, a: View<'_, bf16>) -> Result<(Report, Vec<
     let b = matrix(a.cols(), 40);
     let mut c = Tensor::<f32>::zeros(a.rows(), 40).expect("small");
     let options = GemmOptions { launch: options, ..GemmOptions::default() };
-    let report = gemm_into(&Device::sim(), &mut c, a, &b, &options)?;
+    let report = gemm_into(&Device::sim(), &mut c, a, &b, &options)?.product;
     Ok((report, c.to_vec()))
 }
 

@@ -169,9 +169,10 @@ fn product(arguments: &Arguments, out: &mut Out<'_>, log: &mut Log<'_>) -> Resul
     out.operand("A", &a_place, &a, compute, a_rounding);
     out.operand("B", &b_place, &b, compute, b_rounding);
     out.line("device", &format!("{device}: {why}"));
-    let chosen = if arguments.instance.is_some() { "as --instance asks" } else { "chosen by the shape of C" };
-    out.line("instance", &format!("{}{}, {chosen}", product.report.kernel, product.report.instance));
-    out.ran(&product.report);
+    let plan = &product.report.plan;
+    let chosen = if arguments.instance.is_some() { "as --instance asks" } else { &plan.why };
+    out.line("instance", &format!("{}, {chosen}", plan.instance));
+    out.ran(&product.report.product);
     out.line("C", &format!("{:?} {}", product.matrix.shape(), arguments.out_dtype));
     out.times(product.times, shape, a.tensor_shape()[3]);
     if let Some(check) = &product.check {

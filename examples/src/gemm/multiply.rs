@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tile_std::kernels::gemm::gemm as kernel;
 use tile_std::prelude::{Element, MmaInput};
 use tile_std::{
-    Device, GemmError, GemmOptions, Generic, InstanceInfo, LaunchOptions, Report, Shape, Tensor, View, bf16,
-    f16, gemm_into,
+    Device, GemmError, GemmOptions, GemmReport, Generic, InstanceInfo, LaunchOptions, Shape, Tensor, View,
+    bf16, f16, gemm_into,
 };
 
 use super::Failure;
@@ -45,7 +45,7 @@ pub struct Product {
     /// What the operands became.
     pub operands: [Rounding; 2],
     /// The report of the first launch.
-    pub report: Report,
+    pub report: GemmReport,
     /// How long it took.
     pub times: Times,
     /// What the check found, if there was one.
@@ -116,8 +116,9 @@ fn of_types<A: MmaInput, C: Stored>(job: &Job<'_>, log: &mut Log<'_>) -> Result<
         let launch = LaunchOptions { progress: Some(tell), ..options.launch };
         gemm_into(job.device, &mut c, &a, &b, &GemmOptions { launch, ..options }).map_err(Failure::from)
     })?;
-    let times =
-        repeat(report.elapsed, job.device, || Ok(gemm_into(job.device, &mut c, &a, &b, &options)?.elapsed))?;
+    let times = repeat(report.elapsed(), job.device, || {
+        Ok(gemm_into(job.device, &mut c, &a, &b, &options)?.elapsed())
+    })?;
     let check = job.check.then(|| {
         watched(log, "checking against f64", "rows", |tell| check(&c, &a, &b, job.transpose_b, tell))
     });

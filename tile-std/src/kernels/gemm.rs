@@ -142,3 +142,89 @@ pub fn gemm<
     }
     store(c, &acc.to::<C>(), at);
 }
+
+/// What a shape is computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Tile sizes: rows and columns of C, and a step of K.
+    pub tile: [u64; 3],
+    /// K steps between a prefetch and its use.
+    pub ahead: u32,
+    /// Work-group columns of a stack.
+    pub snake: u32,
+    /// Parts that K is cut into.
+    pub splits: u32,
+}
+
+const fn tuned(ahead: u32, snake: u32, splits: u32) -> Row {
+    Row { tile: [32, 64, 32], ahead, snake, splits }
+}
+
+/// The 27 shapes `[M, K, N]` of the SyclKittens paper (tables 22 and 23, bf16 on one stack of an Intel Max GPU), with what it
+/// computes them with: the tile from its table 20, the width of stacks from D.2 ("snake-curve group swizzle"), the prefetch
+/// distance from D.2 ("2 for all squares") and, for the others, from the GEMM of github.com/intel/SyclKittens at
+/// a50586ba, since the paper gives no list; no split, since all of them have 256 tiles and more (the same source).
+///
+/// Where the two sources differ in the width (2048 and 7168 cubed, 14336 cubed, 2048x4096x4096), the paper has it. The paper walks
+/// grids that are no whole number of stacks in linear order; ours may be ragged, so that its width holds for all. Its
+/// unrolling of K by 32 and its choice of a cooperative launch have no counterpart: loops along K are not unrolled here
+/// (DESIGN 5), and launches are plain.
+pub(crate) const SHAPES: &[([usize; 3], Row)] = &[
+    ([1024, 1024, 1024], tuned(2, 8, 1)),
+    ([2048, 2048, 2048], tuned(2, 4, 1)),
+    ([3072, 3072, 3072], tuned(2, 16, 1)),
+    ([4096, 4096, 4096], tuned(2, 8, 1)),
+    ([5120, 5120, 5120], tuned(2, 8, 1)),
+    ([6144, 6144, 6144], tuned(2, 8, 1)),
+    ([7168, 7168, 7168], tuned(2, 8, 1)),
+    ([8192, 8192, 8192], tuned(2, 16, 1)),
+    ([9216, 9216, 9216], tuned(2, 8, 1)),
+    ([10240, 10240, 10240], tuned(2, 8, 1)),
+    ([12288, 12288, 12288], tuned(2, 4, 1)),
+    ([14336, 14336, 14336], tuned(2, 8, 1)),
+    ([16384, 16384, 16384], tuned(2, 4, 1)),
+    ([2048, 4096, 12288], tuned(3, 8, 1)),
+    ([4096, 4096, 12288], tuned(3, 8, 1)),
+    ([8192, 4096, 12288], tuned(3, 8, 1)),
+    ([2048, 4096, 4096], tuned(3, 8, 1)),
+    ([8192, 4096, 4096], tuned(2, 8, 1)),
+    ([2048, 4096, 11008], tuned(1, 8, 1)),
+    ([4096, 4096, 11008], tuned(2, 8, 1)),
+    ([2048, 11008, 4096], tuned(2, 8, 1)),
+    ([4096, 11008, 4096], tuned(3, 8, 1)),
+    ([2048, 1024, 4096], tuned(1, 8, 1)),
+    ([2048, 4096, 1024], tuned(3, 8, 1)),
+    ([256, 4096, 4096], tuned(3, 8, 1)),
+    ([512, 4096, 4096], tuned(3, 8, 1)),
+    ([512, 4096, 11008], tuned(3, 8, 1)),
+];
+
+/// Tile sizes by rows of C, for all other shapes: the first row whose bound is not below M is taken. Small M would leave most
+/// of a large tile empty.
+pub(crate) const SIZES: &[(usize, [u64; 3])] =
+    &[(8, [8, 32, 32]), (64, [16, 64, 32]), (usize::MAX, [32, 64, 32])];
+
+/// Prefetch distance in K steps for all other shapes: of cubes, and of what is not one (D.2, "shape-adaptive lookahead": 2
+/// for squares, mostly 3 for rectangles).
+pub(crate) const AHEAD: [u32; 2] = [2, 3];
+
+/// Width of a stack in work-group columns for all other shapes (D.2: 8 for most).
+pub(crate) const SNAKE: u32 = 8;
+
+/// Tiles of C below which K is cut, and sub-groups that the splits then make (the source above: planes =
+/// `1024 / tiles`, rounded up, if there are fewer than 256 tiles; 8 of them at 512 x 512, as in table 25).
+pub(crate) const SPLIT: [u64; 2] = [256, 1024];
+
+/// The least K that is cut, and the least K steps of a split: table 25 begins at 2048, where a split is 1.07 times as
+/// fast as oneDNN; below, the second launch costs more than is won.
+pub(crate) const SPLIT_LEAST: (usize, u64) = (2048, 4);
+
+/// Tile sizes on the host device, where they are memory and not registers, largest first (measured: `gemm_host` in
+/// benches). The large one reads A and B less often, and C once per 128 steps of K.
+pub(crate) const HOST_SIZES: &[[u64; 3]] = &[[256, 128, 128], [128, 128, 64]];
+
+/// Rows and columns below which most of a [`HOST_SIZES`] tile would be empty.
+pub(crate) const HOST_LEAST: usize = 96;
+
+/// Prefetch distance on the host device, whose caches find the next step by themselves.
+pub(crate) const HOST_AHEAD: u32 = 2;

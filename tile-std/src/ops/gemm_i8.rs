@@ -1,8 +1,9 @@
 //! Owns matrix multiplication of bytes over tensors: shape checks, the choice of the instance, the launch.
 
+use crate::kernels::gemm::{AHEAD, SNAKE};
 use crate::kernels::gemm_i8::{SIZES, gemm_i8 as kernel};
 use crate::ops::dispatch::Choice;
-use crate::ops::gemm::{AHEAD, GemmError, GemmOptions, SNAKE, over_planes, product};
+use crate::ops::gemm::{GemmError, GemmOptions, over_planes, product};
 use crate::prelude::*;
 use crate::{Generic, InstanceInfo};
 
@@ -30,7 +31,7 @@ pub fn gemm_i8<'a>(
     b: impl Into<View<'a, i8>>,
 ) -> Result<Tensor<i32>, GemmError> {
     let (a, b) = (a.into(), b.into());
-    let mut c = Tensor::with_shape(product(a.shape(), b.shape(), false)?)?;
+    let mut c = Tensor::with_shape(product(a.shape(), b.shape(), [false, false])?)?;
     gemm_i8_into(device, &mut c, a, b, &GemmOptions::default())?;
     Ok(c)
 }
@@ -48,7 +49,14 @@ pub fn gemm_i8_into<'a>(
     options: &GemmOptions<'_>,
 ) -> Result<Report, GemmError> {
     let (c, a, b) = (c.into(), a.into(), b.into());
-    let needed = product(a.shape(), b.shape(), options.transpose_b)?;
+    let op = "gemm_i8";
+    if options.transpose_a {
+        return Err(GemmError::Option { op, option: "transpose_a" });
+    }
+    if options.split.is_some_and(|splits| splits > 1) {
+        return Err(GemmError::Option { op, option: "split" });
+    }
+    let needed = product(a.shape(), b.shape(), [false, options.transpose_b])?;
     if c.shape() != needed {
         return Err(GemmError::Output { needed, found: c.shape() });
     }
@@ -57,7 +65,7 @@ pub fn gemm_i8_into<'a>(
         None => explain_gemm_i8(needed, options.transpose_b).instance,
     };
     let (a, b) = (over_planes(a, needed)?, over_planes(b, needed)?);
-    let (ahead, snake) = (options.ahead.unwrap_or(AHEAD), options.snake.unwrap_or(SNAKE));
+    let (ahead, snake) = (options.ahead.unwrap_or(AHEAD[0]), options.snake.unwrap_or(SNAKE));
     Ok(kernel::launch_with(device, instance, &options.launch, c, a, b, ahead, snake)?)
 }
 
@@ -81,8 +89,8 @@ fn fits(instance: &'static InstanceInfo, transpose_b: bool) -> Result<&'static I
     if ours && instance.generics.last() == Some(&Generic::Flag(transpose_b)) {
         return Ok(instance);
     }
-    let b_form = if transpose_b { "[N, K]" } else { "[K, N]" };
-    Err(GemmError::Instance { instance: instance.name, a: "i8", c: "i32", b_form })
+    let forms = format!("B given as {}", if transpose_b { "[N, K]" } else { "[K, N]" });
+    Err(GemmError::Instance { instance: instance.to_string(), a: "i8", c: "i32", forms })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod attention;
+pub mod layer;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 
