@@ -2,8 +2,8 @@
 //! sub-groups than such a C has tiles.
 //!
 //! A and B are as for [`gemm_fused`](super::gemm_fused). Split s takes `each` steps of K from step `s * each` on. Two forms: in
-//! [`gemm_split`] every split has a plane of f32 of its own, and [`gemm_join`] adds them in their order, so that the same
-//! bits come out in every run; in [`gemm_split_atomic`] all splits add to one plane of zeros, in the order in which they
+//! [`gemm_split()`] every split has a plane of f32 of its own, and [`gemm_join()`] adds them in their order, so that the same
+//! bits come out in every run; in [`gemm_split_atomic()`] all splits add to one plane of zeros, in the order in which they
 //! happen to end, which needs one plane for all. `gemm_join` puts the end of `gemm_fused` on the sum of either.
 //!
 //! *Schedule.* A sub-group owns one split of one tile and walks it as `gemm_fused` does. In the join a sub-group owns 8 x 64

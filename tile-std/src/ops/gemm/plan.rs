@@ -265,9 +265,9 @@ pub(super) fn plan(
             (instance, way)
         }
     };
-    let step =
-        instance.generics.iter().filter_map(|g| if let Generic::Size(s) = g { Some(*s) } else { None });
-    let step = step.last().expect("the sizes of a product's instance end with its step along K") as usize;
+    let mut backwards = instance.generics.iter().rev();
+    let step = backwards.find_map(|g| if let Generic::Size(s) = g { Some(*s) } else { None });
+    let step = step.expect("the sizes of a product's instance end with its step along K") as usize;
     let steps = wanted.k.div_ceil(step);
     let each = match way {
         Way::Plain | Way::Fused => steps,
