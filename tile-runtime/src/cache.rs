@@ -286,12 +286,12 @@ mod tests {
             let value = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
             Cache::of_environment(value).map(|cache| cache.folder().display().to_string())
         };
-        let (home, xdg) = (("HOME", "/home/me"), ("XDG_CACHE_HOME", "/caches"));
+        let (home, xdg) = (("HOME", "/people/me"), ("XDG_CACHE_HOME", "/caches"));
         assert_eq!(folder(&[home, xdg, (CACHE_VARIABLE, "/mine")]).as_deref(), Some("/mine"));
         assert_eq!(folder(&[home, xdg]).as_deref(), Some("/caches/tile-rs"));
         for ignored in ["", "relative"] {
             let set = [home, ("XDG_CACHE_HOME", ignored), (CACHE_VARIABLE, "")];
-            assert_eq!(folder(&set).as_deref(), Some("/home/me/.cache/tile-rs"));
+            assert_eq!(folder(&set).as_deref(), Some("/people/me/.cache/tile-rs"));
         }
         assert_eq!(folder(&[home, (CACHE_VARIABLE, "off")]), None);
         assert_eq!(folder(&[]), None);
