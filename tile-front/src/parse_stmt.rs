@@ -5,7 +5,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::spanned::Spanned;
-use syn::{BinOp, Expr as SynExpr, Pat, RangeLimits, Stmt as SynStmt, Type, UnOp};
+use syn::{BinOp, Expr as SynExpr, Item, Pat, RangeLimits, Stmt as SynStmt, Type, UnOp};
 
 use crate::ast::{Block, Expr, ExprKind, Stmt};
 use crate::decl::parse_type;
@@ -113,11 +113,10 @@ impl Parser<'_> {
     fn stmt(&mut self, stmt: &SynStmt) -> Option<Stmt> {
         match stmt {
             SynStmt::Local(local) => self.local(local),
-            SynStmt::Item(item) => self.refuse(
-                item.span(),
-                "an item inside a body",
-                "define it outside and pass it as a parameter",
-            ),
+            SynStmt::Item(item) => {
+                let (what, help) = nested_item(item);
+                self.refuse(item.span(), &format!("{what} inside a body"), help)
+            }
             SynStmt::Macro(m) => self.refuse(m.mac.path.span(), "a macro call", "write the code out"),
             SynStmt::Expr(e, _) => self.expr_stmt(e),
         }
@@ -375,6 +374,31 @@ impl Parser<'_> {
         let mut name = name.clone();
         name.set_span(name.span().located_at(span));
         self.expr(span, ExprKind::Name(name))
+    }
+}
+
+/// What an item in a body is, and where it belongs.
+fn nested_item(item: &Item) -> (&'static str, &'static str) {
+    let outside = "define it outside of the kernel";
+    match item {
+        Item::Fn(_) => ("a function", "define it outside, under `#[tile_fn]`, and list it: `fns(name)`"),
+        Item::Const(_) => (
+            "a constant",
+            "write the number, make it a `const N: usize` parameter, or declare a size with `derive(..)`",
+        ),
+        Item::Static(_) => ("a `static`", "pass the value as a parameter of the kernel"),
+        Item::Use(_) => ("`use`", "import the name outside of the kernel"),
+        Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {
+            ("a type", "use separate variables: tiles, vectors and scalars")
+        }
+        Item::Type(_) => ("a type alias", "write the type out"),
+        Item::Macro(_) => ("a macro", "write the code out"),
+        Item::Trait(_) | Item::TraitAlias(_) | Item::Impl(_) => {
+            ("a trait or `impl`", "what kernels share is a `#[tile_fn]`, listed with `fns(name)`")
+        }
+        Item::Mod(_) => ("a module", outside),
+        Item::ExternCrate(_) | Item::ForeignMod(_) => ("an `extern` item", outside),
+        _ => ("this item", outside),
     }
 }
 
