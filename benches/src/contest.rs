@@ -4,6 +4,7 @@
 //! *Guarantees*: the order rotates, so none always runs after the same one; every turn is long enough for the
 //! clock; the first turns, which touch memory and start threads, do not count. *Not here*: what is run.
 
+use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -28,7 +29,7 @@ pub struct Failed {
 
 impl<'a> Contestant<'a> {
     /// A contestant whose turn consists of calls of `call`.
-    pub fn new<E: std::fmt::Display>(
+    pub fn new<E: fmt::Display>(
         name: impl Into<String>,
         mut call: impl FnMut() -> Result<(), E> + 'a,
     ) -> Contestant<'a> {
@@ -106,6 +107,21 @@ impl Spread {
             below + (above - below) * place.fract()
         };
         Spread { low: at(0.25), median: at(0.5), high: at(0.75) }
+    }
+
+    /// The spread of the figures times a positive factor.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Spread {
+        let [low, median, high] = [self.low, self.median, self.high].map(|figure| figure * factor);
+        Spread { low, median, high }
+    }
+}
+
+/// `median [low high]`.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As one text, so that it fills a column.
+        f.pad(&format!("{:.2} [{:.2} {:.2}]", self.median, self.low, self.high))
     }
 }
 
@@ -206,6 +222,12 @@ mod tests {
         assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0, 5.0]), Spread { low: 2.0, median: 3.0, high: 4.0 });
         assert_eq!(Spread::of([1.0, 2.0]), Spread { low: 1.25, median: 1.5, high: 1.75 });
         assert!(Spread::of([]).median.is_nan());
+    }
+
+    #[test]
+    fn a_spread_fills_a_column() {
+        let spread = Spread { low: 1.0, median: 1.5, high: 2.25 }.times(2.0);
+        assert_eq!(format!("|{spread:>20}|"), "|    3.00 [2.00 4.50]|");
     }
 
     #[test]

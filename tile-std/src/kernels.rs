@@ -21,3 +21,21 @@ pub mod softmax;
 pub mod softmax_topk;
 pub mod softmax_wide;
 pub mod transpose;
+
+#[cfg(test)]
+mod tests {
+    /// Devices are judged by what they can do, so a kernel must be there for GPUs and for CPUs.
+    #[test]
+    fn every_instance_with_a_module_has_one_for_each_target() {
+        for kernel in crate::KERNELS {
+            let mut compiled = 0;
+            for instance in kernel.instances.iter().filter(|instance| !instance.modules.is_empty()) {
+                let mut targets: Vec<&str> = instance.modules.iter().map(|module| module.target).collect();
+                targets.dedup();
+                assert_eq!(targets, ["xe", "lane"], "{instance}");
+                compiled += 1;
+            }
+            assert!(compiled > 0, "{} is for the host alone", kernel.name);
+        }
+    }
+}

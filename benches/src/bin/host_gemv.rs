@@ -109,11 +109,7 @@ fn run(
         pause: Duration::from_millis(3),
     };
     let measured = measure(&mut contestants, plan)?;
-    let ratio = |clock| {
-        let spread = measured.speed_ratio(1, 0, clock);
-        let [median, low, high] = [spread.median, spread.low, spread.high].map(|r| r * bytes[1] / bytes[0]);
-        format!("{median:.2} [{low:.2} {high:.2}]")
-    };
+    let ratio = |clock| measured.speed_ratio(1, 0, clock).times(bytes[1] / bytes[0]);
     let speed = |i: usize| bytes[i] / measured.seconds(i, Clock::Wall).median * 1e-9;
     println!(
         "{:<8} {shards:>6} {:>14} {:>8.1} {:>8.1} {:>20} {:>20}",

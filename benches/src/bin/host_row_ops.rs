@@ -201,12 +201,7 @@ fn contest(
     let measured = measure(&mut contestants, plan)?;
     println!("{title:<32} {:>8} {:>20} {:>20}", "GB/s", "wall / copy", "cpu / copy");
     for (i, name) in measured.names().iter().enumerate() {
-        let ratio = |clock| {
-            let spread = measured.speed_ratio(i, 0, clock);
-            let [median, low, high] =
-                [spread.median, spread.low, spread.high].map(|r| r * bytes[i] / bytes[0]);
-            format!("{median:.2} [{low:.2} {high:.2}]")
-        };
+        let ratio = |clock| measured.speed_ratio(i, 0, clock).times(bytes[i] / bytes[0]);
         let speed = bytes[i] / measured.seconds(i, Clock::Wall).median * 1e-9;
         println!("{name:<32} {speed:>8.1} {:>20} {:>20}", ratio(Clock::Wall), ratio(Clock::Cpu));
     }

@@ -105,7 +105,10 @@ fn figures(tools: &Tools, kernel: &str, text: Option<&str>, all: bool) -> Result
 /// What an instance costs in the units of a figure written by hand.
 fn measured(figures: &Figures, of: &Of) -> Option<f64> {
     match of {
-        Of::Trip => figures.k_loop.as_ref().map(|l| (l.alu + l.scalar + 4 * l.math) as f64),
+        Of::Trip => figures.k_loop.as_ref().map(|l| {
+            let arithmetic = Counts { alu: l.alu, scalar: l.scalar, math: l.math, ..Counts::default() };
+            arithmetic.clocks() as f64
+        }),
         Of::Interior(units) => figures.interior.as_ref().map(|counts| counts.total() as f64 / units),
     }
 }

@@ -21,9 +21,9 @@ use crate::prelude::*;
 
 /// One sub-group's part of the product and of its end.
 ///
-/// `activation` is as for [`activated`]; `beta` is the factor of `d`, `own` that of the old C, which is not for tiles of 32
-/// rows on a GPU; `ahead` counts K steps between a prefetch and its use; `snake` counts work-group
-/// columns of a stack.
+/// `activation` is as for [`activated`]; `beta` is the factor of `d`, `own` that of the old C, which tiles of 32
+/// rows leave out whatever it is: the operation takes others for it; `ahead` counts K steps between a prefetch and
+/// its use; `snake` counts work-group columns of a stack.
 #[tile_kernel(fns(walk, finish), derive(SLICES = BM / 8), instances(
     <bf16, bf16, 32, 64, 32, false, false; subgroups = (8, 4)>,
     <bf16, bf16, 16, 64, 32, false, false; subgroups = (4, 4)>,

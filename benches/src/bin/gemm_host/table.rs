@@ -1,6 +1,6 @@
 //! Owns what is printed of the contests.
 
-use benches::contest::{Clock, Measured, Spread};
+use benches::contest::{Clock, Measured};
 
 use crate::run::form;
 
@@ -26,10 +26,6 @@ impl Row {
     }
 }
 
-fn show(ratio: Spread) -> String {
-    format!("{:.2} [{:.2} {:.2}]", ratio.median, ratio.low, ratio.high)
-}
-
 /// The speeds of all contestants, and the ratios of every entry of tile to every peer.
 pub fn print_contest(row: &Row) {
     println!("{:<44} {:>12} {:>18}", "", "GFLOP/s", "per CPU-second");
@@ -42,8 +38,8 @@ pub fn print_contest(row: &Row) {
             println!(
                 "{:<44} wall {:<18} cpu {}",
                 format!("{} / {}", names[tile], names[peer]),
-                show(row.measured.speed_ratio(tile, peer, Clock::Wall)),
-                show(row.measured.speed_ratio(tile, peer, Clock::Cpu)),
+                row.measured.speed_ratio(tile, peer, Clock::Wall),
+                row.measured.speed_ratio(tile, peer, Clock::Cpu),
             );
         }
     }

@@ -155,10 +155,7 @@ pub fn contests(device: &Device, options: &Options) -> Result<(), String> {
         }
         let measured = measure(&mut contestants, plan).map_err(|e| e.to_string())?;
         for (i, who) in measured.names().iter().enumerate() {
-            let ratio = |clock| {
-                let spread = measured.speed_ratio(i, 0, clock);
-                format!("{:.2} [{:.2} {:.2}]", spread.median, spread.low, spread.high)
-            };
+            let ratio = |clock| measured.speed_ratio(i, 0, clock);
             let ms = measured.seconds(i, Clock::Wall).median * 1e3;
             println!("{name:<46} {who:<10} {ms:>9.3} {:>20} {:>20}", ratio(Clock::Wall), ratio(Clock::Cpu));
         }
