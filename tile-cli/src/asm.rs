@@ -47,6 +47,8 @@ pub struct Instruction {
     pub lanes: u32,
     /// Whether it is a message that writes to memory outside the kernel.
     pub stores: bool,
+    /// Whether it is a message that brings several neighbouring words to each lane.
+    pub wide_load: bool,
     /// Where it goes next.
     pub turn: Turn,
 }
@@ -133,7 +135,9 @@ fn parse_instruction(body: &str, comment: &str) -> Line<Instruction> {
     let lanes = body.split_once('(').and_then(|(_, rest)| rest.split(['|', ')']).next()?.parse().ok());
     let stores = kind == Kind::BlockStore
         || kind == Kind::Message && (comment.contains("store.ugm") || comment.contains("atomic"));
-    Line::Instruction(Instruction { kind, predicated, lanes: lanes.unwrap_or(1), stores, turn }, targets)
+    let wide_load = kind == Kind::Message && comment.contains("load.ugm.d32x");
+    let lanes = lanes.unwrap_or(1);
+    Line::Instruction(Instruction { kind, predicated, lanes, stores, wide_load, turn }, targets)
 }
 
 fn is_label(word: &str) -> bool {

@@ -7,7 +7,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::asm::{Instruction, Kind};
-use crate::interior::{Counts, interior};
+use crate::interior::{Counts, interior, trip};
 use crate::listing::{Line, innermost_with, instructions};
 use crate::module::ModuleInput;
 use crate::ocloc::{self, OclocError};
@@ -40,6 +40,9 @@ pub struct Figures {
     pub instructions: u64,
     /// The instructions that a tile well inside its tensors runs, every loop once; `null` for a kernel that stores nothing.
     pub interior: Option<Counts>,
+    /// The instructions of a trip through the loop with DPAS, or with wide loads where there is no DPAS, well inside the tensors;
+    /// `null` for a kernel without such a loop.
+    pub trip: Option<Counts>,
     /// Number of innermost loops with DPAS. With more than one, the figures are those of the loop that runs the fewest
     /// instructions per DPAS: the interior loop, beside one that masks edges.
     pub loops: u64,
@@ -161,6 +164,7 @@ pub fn inspect(tools: &Tools, module: &ModuleInput, device: &str) -> Result<Figu
         slm_bytes: environment.slm_bytes,
         instructions: instructions(&lines).count() as u64,
         interior: interior(&lines),
+        trip: trip(&lines),
         loops: loops.len() as u64,
         k_loop,
     })
@@ -365,6 +369,7 @@ mod tests {
             slm_bytes: 0,
             instructions: 9,
             interior: None,
+            trip: None,
             loops: 0,
             k_loop: None,
         };

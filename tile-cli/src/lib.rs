@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod asm;
+pub mod by_hand;
 pub mod conform;
 pub mod devices;
 pub mod dump;

@@ -3,37 +3,22 @@
 //!
 //! Without the tools the test is skipped and says so; with `TILE_REQUIRE_TOOLS=1` that is a failure.
 
-use tile_cli::inspect::inspect;
-use tile_cli::kernels;
-use tile_cli::tools::{Tools, tools_required};
+mod bars;
+
+use bars::{figures, tools};
+use tile_cli::tools::Tools;
 
 /// Holds an instance on a device to a bar: the most instructions beside 32 DPAS of a K step.
 fn holds(tools: &Tools, (kernel, name): (&str, &str), device: &str, bar: u64, prefetched: u64) {
-    let kernel = kernels::find(kernels::registry(), kernel).expect("tile-std has it");
-    let instance = kernel.find_named(name).unwrap_or_else(|| panic!("{name} is not compiled"));
-    let modules = kernels::modules(instance);
-    let module = modules.iter().find(|m| m.devices.iter().any(|d| d == device)).expect("an xe module");
-    let figures = inspect(tools, module, device).unwrap_or_else(|e| panic!("{name} on {device}: {e}"));
+    let figures = figures(tools, (kernel, name), device);
     let k_loop = figures.k_loop.as_ref().unwrap_or_else(|| panic!("{name} on {device}: no K loop"));
-    println!("{instance} on {device}: {} other, bar {bar}", k_loop.other);
+    println!("{kernel}{name} on {device}: {} other, bar {bar}", k_loop.other);
     assert_eq!((figures.grf_count, figures.spill_bytes), (256, 0), "{name} on {device}");
     assert_eq!(k_loop.dpas, 32, "{name} on {device}");
     assert!(k_loop.other <= bar, "{name} on {device}: {} other instructions, bar {bar}", k_loop.other);
     assert!(!k_loop.masked, "{name} on {device}: the interior loop masks edges");
     assert_eq!(k_loop.bytes_loaded, Some((32 * 32 + 32 * 64) * 2), "{name} on {device}");
     assert_eq!(k_loop.bytes_prefetched, Some(prefetched), "{name} on {device}");
-}
-
-/// The tools, or the word that a test is skipped without them.
-fn tools(test: &str) -> Option<Tools> {
-    match Tools::find() {
-        Ok(tools) => Some(tools),
-        Err(error) if tools_required() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {test}: {error}");
-            None
-        }
-    }
 }
 
 /// A part of A and one of B, 8 rows of 64 bytes each.

@@ -3,7 +3,7 @@
 //! The hardware cuts rows always, and columns exactly if the surface is at least 64 bytes wide and a multiple of 4
 //! bytes (SPV_INTEL_2d_block_io, restrictions). Elsewhere a tile that crosses the last column is masked in registers.
 //! An innermost loop is split so that its interior runs hold no mask: the runs before the first crossing are counted
-//! outside the loop.
+//! outside the loop. Messages of wide vectors (`ops`) cut nothing, so there a row must exist as well.
 //!
 //! *Guarantees*: after masking, whatever the padding held (NaN too) is 0. *Not here*: the messages (`ops`).
 
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use rspirv::spirv::{Capability, Op as Inst, Scope};
 use tile_ir::ir::{Coord, GroupOp, Kernel, LoadForm, OpKind, ParamId, Region, Unit, ValueId};
-use tile_ir::types::{DType, TileType};
+use tile_ir::types::{DType, Encoding, TileType};
 
 use crate::LowerError;
 use crate::abi::Surface;
@@ -30,13 +30,15 @@ pub(crate) struct Split {
     pub(crate) loads: BTreeSet<ValueId>,
 }
 
-/// A load as the split sees it.
+/// A load of a tile or of a wide vector as the split sees it.
 struct Candidate<'a> {
     result: ValueId,
-    tile: TileType,
     global: ParamId,
     at: &'a Coord,
-    form: LoadForm,
+    /// Columns of the tensor that it reads.
+    cols: u32,
+    /// Whether its messages cut nothing: neither the rows, nor a column anywhere.
+    wide: bool,
 }
 
 /// What a loop body holds: its loads, the values that differ between runs, and whether it holds no other loop.
@@ -60,7 +62,16 @@ impl<'a> Body<'a> {
                     if let Some(&result) = op.results.first()
                         && let Some(tile) = kernel.ty(result).tile()
                     {
-                        body.loads.push(Candidate { result, tile, global: *global, at, form: *form });
+                        let (_, cols) = footprint(tile, *form);
+                        body.loads.push(Candidate { result, global: *global, at, cols, wide: false });
+                    }
+                }
+                OpKind::LoadVector { global, at } => {
+                    if let Some(&result) = op.results.first()
+                        && let Some(ty) = kernel.ty(result).vector()
+                        && ty.encoding == Encoding::Wide
+                    {
+                        body.loads.push(Candidate { result, global: *global, at, cols: ty.len, wide: true });
                     }
                 }
                 _ => {}
@@ -120,20 +131,28 @@ impl<'a> Lowering<'a> {
                 continue;
             }
             let surface = self.surface(load.global, load.at.batch, load.at.depth)?;
-            let (_, cols) = footprint(load.tile, load.form);
+            if load.wide && (moving.contains(&load.at.row) || self.may_be_odd(load.at, surface)) {
+                continue;
+            }
             let interior = if fixed.counts {
                 let mut base = lo;
                 for value in fixed.terms {
                     let id = self.scalar(value)?;
                     base = self.e.add(U32, base, id);
                 }
-                self.runs_inside(surface, load.at.unit, cols, base, step)
+                self.runs_inside(surface, load.at.unit, load.cols, base, step)
             } else {
-                let col = self.exact(load.at.col, Self::unit(load.at, cols))?;
-                let crosses = self.crosses(surface, col, cols);
+                let col = self.exact(load.at.col, Self::unit(load.at, load.cols))?;
+                let crosses = self.crosses(surface, col, load.cols);
                 self.e.select(ty, crosses, zero, trips)
             };
-            let safe = self.e.select(ty, surface.trusted, trips, interior);
+            let safe = if load.wide {
+                let row = self.exact(load.at.row, 1)?.at(&mut self.e, 0);
+                let exists = self.e.compare(Inst::ULessThan, row, surface.rows);
+                self.e.select(ty, exists, interior, zero)
+            } else {
+                self.e.select(ty, surface.trusted, trips, interior)
+            };
             split.interior = self.e.min(ty, split.interior, safe);
             split.loads.insert(load.result);
         }

@@ -11,6 +11,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use tile_cli::by_hand::BY_HAND;
 use tile_cli::inspect::{Figures, inspect, table};
 use tile_cli::interior::Counts;
 use tile_cli::kernels;
@@ -29,65 +30,6 @@ struct Options {
 
 const DEVICES: [&str; 2] = ["pvc", "bmg"];
 
-/// What is compared of an instance.
-enum Of {
-    /// Clocks of the arithmetic of a trip through the K loop.
-    Trip,
-    /// Instructions of the interior, by units of which a sub-group makes so many.
-    Interior(f64),
-}
-
-/// A figure of a kernel written by hand.
-struct Hand {
-    kernel: &'static str,
-    instance: &'static str,
-    of: Of,
-    /// The unit, and what was written by hand.
-    what: &'static str,
-    /// On pvc and on bmg.
-    figures: [f64; 2],
-}
-
-/// Kernels written by hand for the same compiler (IGC 2.40.14): in SPIR-V (attention) and in OpenCL C (the others), for tensors
-/// without edges and for a head of 128, a row of 128 with k = 8, and a row of 4096.
-const BY_HAND: &[Hand] = &[
-    Hand {
-        kernel: "attention",
-        instance: "<bf16, 128, 16, 32>",
-        of: Of::Trip,
-        what: "clocks per 32 keys; 16 queries, 32 keys a trip, lazy rescaling, maxima in a lane vector",
-        figures: [343.0, 307.0],
-    },
-    Hand {
-        kernel: "attention",
-        instance: "<bf16, 128, 16, 32>",
-        of: Of::Trip,
-        what: "clocks per 32 keys; the same with 64 keys a trip",
-        figures: [700.0 / 2.0, 563.0 / 2.0],
-    },
-    Hand {
-        kernel: "softmax_topk",
-        instance: "<f16, true, 8, 128>",
-        of: Of::Interior(16.0),
-        what: "instructions per row; a row per lane, i32 keys, of equal elements the lower index",
-        figures: [117.0, 115.0],
-    },
-    Hand {
-        kernel: "softmax_topk",
-        instance: "<f16, true, 8, 128>",
-        of: Of::Interior(16.0),
-        what: "instructions per row; float keys: no NaN, of equal negative elements the higher index",
-        figures: [95.2, 93.8],
-    },
-    Hand {
-        kernel: "rms_norm",
-        instance: "<bf16, false, 256, 16, true>",
-        of: Of::Interior(8.0 * 256.0 / 16.0),
-        what: "instructions per 16 elements; one 2-D load per sub-group, sub-group block write",
-        figures: [8.8, 8.3],
-    },
-];
-
 fn figures(tools: &Tools, kernel: &str, text: Option<&str>, all: bool) -> Result<Vec<Figures>, String> {
     let error = |e: &dyn std::error::Error| e.to_string();
     let kernel = kernels::find(kernels::registry(), kernel).map_err(|e| error(&e))?;
@@ -100,17 +42,6 @@ fn figures(tools: &Tools, kernel: &str, text: Option<&str>, all: bool) -> Result
         }
     }
     Ok(out)
-}
-
-/// What an instance costs in the units of a figure written by hand.
-fn measured(figures: &Figures, of: &Of) -> Option<f64> {
-    match of {
-        Of::Trip => figures.k_loop.as_ref().map(|l| {
-            let arithmetic = Counts { alu: l.alu, scalar: l.scalar, math: l.math, ..Counts::default() };
-            arithmetic.clocks() as f64
-        }),
-        Of::Interior(units) => figures.interior.as_ref().map(|counts| counts.total() as f64 / units),
-    }
 }
 
 fn run(options: &Options) -> Result<(), String> {
@@ -141,8 +72,8 @@ fn run(options: &Options) -> Result<(), String> {
     println!("\nbeside kernels written by hand: this, by hand, ratio");
     for hand in BY_HAND.iter().filter(|hand| names.contains(&hand.kernel)) {
         for f in figures(&tools, hand.kernel, Some(hand.instance), false)? {
-            let by_hand = hand.figures[usize::from(f.device != DEVICES[0])];
-            let Some(this) = measured(&f, &hand.of) else {
+            let Some(by_hand) = hand.figure(&f.device) else { continue };
+            let Some(this) = hand.of.measured(&f) else {
                 return Err(format!("{} {} has nothing to compare", hand.kernel, hand.instance));
             };
             println!(

@@ -14,7 +14,7 @@ use tile_ir::types::{DType, TileType, VectorType, WIDE_UNIT};
 use crate::LowerError;
 use crate::abi::Surface;
 use crate::arith::{U32, U64};
-use crate::control::{Lowering, Value};
+use crate::control::{Edge, Lowering, Value};
 use crate::coord::Position;
 use crate::lanes::{LANES, Layout, wide_tile};
 use crate::module::{Id, Ty};
@@ -33,10 +33,11 @@ struct Place {
     start: Position,
     /// The first column of this lane.
     col: Position,
-    /// `bool`: the row exists, and has columns.
-    exists: Id,
-    /// `bool`: elements move one by one.
-    by_element: Id,
+}
+
+/// A lane's 8 elements as a message moves them: in 32-bit words, whatever the elements.
+fn message_words(surface: Surface) -> Ty {
+    if surface.esz == 4 { Ty::Int8(32) } else { Ty::IntVec(32, 2 * surface.esz) }
 }
 
 impl Lowering<'_> {
@@ -44,6 +45,15 @@ impl Lowering<'_> {
         let surface = self.surface(global, at.batch, at.depth)?;
         let row = self.exact(at.row, 1)?.at(&mut self.e, 0);
         let start = self.exact(at.col, Self::unit(at, ty.len))?;
+        let lane = self.lane();
+        let before = self.e.mul_u32(lane, PER_LANE);
+        let col = start.plus(&mut self.e, before);
+        Ok(Place { surface, row, start, col })
+    }
+
+    /// Two `bool`s: the row exists and has columns; elements move one by one.
+    fn wide_edge(&mut self, ty: VectorType, place: Place, at: &Coord) -> (Id, Id) {
+        let Place { surface, row, start, .. } = place;
         let has_row = self.e.compare(Inst::ULessThan, row, surface.rows);
         // A plane that does not exist has no columns.
         let none = self.e.u32(0);
@@ -55,10 +65,7 @@ impl Lowering<'_> {
             let odd = self.is_odd(column, surface);
             by_element = self.e.pure(Inst::LogicalOr, Ty::Bool, &[by_element, odd]);
         }
-        let lane = self.lane();
-        let before = self.e.mul_u32(lane, PER_LANE);
-        let col = start.plus(&mut self.e, before);
-        Ok(Place { surface, row, start, col, exists, by_element })
+        (exists, by_element)
     }
 
     /// `load_vec` of a wide vector.
@@ -70,26 +77,34 @@ impl Lowering<'_> {
         at: &Coord,
     ) -> Result<(), LowerError> {
         let place = self.wide_place(ty, global, at)?;
-        let tile = wide_tile(ty);
-        let layout = Layout::of(tile);
-        let types = vec![layout.chunk(); layout.count()];
-        let zero = self.e.null(layout.chunk());
-        let zeros = vec![zero; layout.count()];
-        let chunks = self
-            .branch(
-                place.exists,
+        let layout = Layout::of(wide_tile(ty));
+        // The ways meet in words: IGC moves the 16-bit elements of each way apart and together again otherwise.
+        let words = message_words(place.surface);
+        let mut chunks = if self.edge_of(result) == Edge::Never {
+            self.wide_whole(place, layout)
+        } else {
+            let (exists, by_element) = self.wide_edge(ty, place, at);
+            let types = vec![words; layout.count()];
+            let zero = self.e.null(words);
+            let zeros = vec![zero; layout.count()];
+            self.branch(
+                exists,
                 &types,
                 |s| {
                     s.branch(
-                        place.by_element,
+                        by_element,
                         &types,
-                        |s| s.wide_elements(place, tile).map(Some),
-                        |s| Ok(Some(s.wide_whole(place, tile))),
+                        |s| s.wide_elements(place, layout).map(Some),
+                        |s| Ok(Some(s.wide_whole(place, layout))),
                     )
                 },
                 |_| Ok(Some(zeros)),
             )?
-            .ok_or(LowerError::Malformed("a branch has no way on"))?;
+            .ok_or(LowerError::Malformed("a branch has no way on"))?
+        };
+        if words != layout.chunk() {
+            chunks = chunks.into_iter().map(|w| self.e.pure(Inst::Bitcast, layout.chunk(), &[w])).collect();
+        }
         self.set(result, Value::Tile(chunks));
         Ok(())
     }
@@ -105,40 +120,36 @@ impl Lowering<'_> {
         self.e.add(U64, address, offset)
     }
 
-    fn wide_whole(&mut self, place: Place, tile: TileType) -> Vec<Id> {
-        let layout = Layout::of(tile);
+    fn wide_whole(&mut self, place: Place, layout: Layout) -> Vec<Id> {
         let address = self.wide_address(place);
-        // As 32-bit words, whatever the elements: the message moves those.
-        let words = if place.surface.esz == 4 { Ty::Int8(32) } else { Ty::IntVec(32, 2 * place.surface.esz) };
+        let words = message_words(place.surface);
         let mut out = vec![];
         for b in 0..layout.across() {
             let address = self.beyond(address, b, place.surface);
             let from = self.pointer_as(words, address);
             let ty = self.e.ty(words);
             let access = [Operand::MemoryAccess(MemoryAccess::ALIGNED), Operand::LiteralBit32(4)];
-            let loaded =
-                self.e.value(Inst::Load, ty, std::iter::once(Operand::IdRef(from)).chain(access).collect());
-            out.push(if words == layout.chunk() {
-                loaded
-            } else {
-                self.e.pure(Inst::Bitcast, layout.chunk(), &[loaded])
-            });
+            out.push(self.e.value(
+                Inst::Load,
+                ty,
+                std::iter::once(Operand::IdRef(from)).chain(access).collect(),
+            ));
         }
         out
     }
 
     /// Chunk after chunk, each behind a branch: all together would hold more words than there are registers.
-    fn wide_elements(&mut self, place: Place, tile: TileType) -> Result<Vec<Id>, LowerError> {
-        let layout = Layout::of(tile);
-        let zero = self.e.null(layout.chunk());
+    fn wide_elements(&mut self, place: Place, layout: Layout) -> Result<Vec<Id>, LowerError> {
+        let words = message_words(place.surface);
+        let zero = self.e.null(words);
         let mut out = vec![];
         for b in 0..layout.across() {
             let first = place.start.at(&mut self.e, WIDE_UNIT * b);
             let begins_inside = self.e.compare(Inst::ULessThan, first, place.surface.cols);
             let chunk = self.branch(
                 begins_inside,
-                &[layout.chunk()],
-                |s| Ok(Some(vec![s.wide_chunk_by_element(place, layout, b)])),
+                &[words],
+                |s| Ok(Some(vec![s.wide_words_by_element(place, b)])),
                 |_| Ok(Some(vec![zero])),
             )?;
             out.extend(chunk.ok_or(LowerError::Malformed("a branch has no way on"))?);
@@ -146,28 +157,35 @@ impl Lowering<'_> {
         Ok(out)
     }
 
-    /// The chunk of number `b`, of which an element is inside.
-    fn wide_chunk_by_element(&mut self, place: Place, layout: Layout, b: u32) -> Id {
+    /// The words of the chunk of number `b`, of which an element is inside.
+    ///
+    /// Made by arithmetic: IGC splits words that are only elements side by side, and with them those of the other way.
+    fn wide_words_by_element(&mut self, place: Place, b: u32) -> Id {
         let surface = place.surface;
         let one = self.e.u32(1);
         let last = self.e.sub(U32, surface.cols, one);
-        let component = layout.component();
-        let zero = self.e.int(component, 0);
-        let mut parts = vec![];
+        let zero = self.e.u32(0);
+        let per_word = 4 / surface.esz;
+        let mut words = vec![];
         for c in 0..PER_LANE {
             let column = place.col.at(&mut self.e, WIDE_UNIT * b + c);
             let inside = self.e.compare(Inst::ULessThan, column, surface.cols);
             // A lane outside reads the last column instead, so that all lanes read together.
             let column = self.e.min(U32, column, last);
-            let word = self.read_word(surface, place.row, column);
-            let value = match component {
-                Ty::Float(_) => self.e.pure(Inst::Bitcast, component, &[word]),
-                _ => word,
-            };
-            parts.push(self.e.select(component, inside, value, zero));
+            let bits = self.read_word(surface, place.row, column);
+            let bits = if surface.esz == 4 { bits } else { self.e.resize(U32, bits) };
+            let bits = self.e.select(U32, inside, bits, zero);
+            match words.last_mut() {
+                Some(word) if c % per_word != 0 => {
+                    let by = self.e.u32(8 * surface.esz * (c % per_word));
+                    let shifted = self.e.pure(Inst::ShiftLeftLogical, U32, &[bits, by]);
+                    *word = self.e.pure(Inst::BitwiseOr, U32, &[*word, shifted]);
+                }
+                _ => words.push(bits),
+            }
         }
-        let ty = self.e.ty(layout.chunk());
-        self.e.value(Inst::CompositeConstruct, ty, parts.into_iter().map(Operand::IdRef).collect())
+        let ty = self.e.ty(message_words(surface));
+        self.e.value(Inst::CompositeConstruct, ty, words.into_iter().map(Operand::IdRef).collect())
     }
 
     /// `store_vec` of a wide vector.
@@ -180,14 +198,15 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let chunks = self.tile(value)?;
         let place = self.wide_place(ty, global, at)?;
+        let (exists, by_element) = self.wide_edge(ty, place, at);
         let tile = wide_tile(ty);
         let none = || Ok(Some(vec![]));
         self.branch(
-            place.exists,
+            exists,
             &[],
             |s| {
                 s.branch(
-                    place.by_element,
+                    by_element,
                     &[],
                     |s| s.store_wide(&chunks, place, tile, true).and_then(|()| none()),
                     |s| s.store_wide(&chunks, place, tile, false).and_then(|()| none()),
