@@ -194,10 +194,10 @@ fn the_choice_says_why() {
     let names = [
         explain_log_softmax::<f16>(&sim, [1, 1, 8, 1024]).instance.name,
         explain_log_softmax::<f16>(&sim, [1, 1, 8, 1025]).instance.name,
-        explain_softmax::<f32>(&host, [1, 1, 8, 4097]).instance.name,
+        explain_softmax::<f32>(&host, [1, 1, 8, 8193]).instance.name,
     ];
     assert_eq!(
         names,
-        ["<f16, true, 128, 8, true>", "<f16, true, 128, 32, true>", "<f32, false, 4096, 16, true>"]
+        ["<f16, true, 128, 8, true>", "<f16, true, 128, 32, true>", "<f32, false, 4096, 4, true>"]
     );
 }
