@@ -62,7 +62,8 @@ impl WithSimd for MultiplyAdds {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let (by, add) = (simd.splat_f32s(0.999), simd.splat_f32s(0.001));
-        let mut sums = [simd.splat_f32s(1.0); CHAINS];
+        // Not known to be alike, or one of them would do.
+        let mut sums = std::hint::black_box([simd.splat_f32s(1.0); CHAINS]);
         for _ in 0..TIMES {
             for sum in &mut sums {
                 *sum = simd.mul_add_f32s(*sum, by, add);

@@ -36,17 +36,25 @@ const INFINITY: u32 = key(f32::INFINITY);
 
 /// A list entry that is compared as it stands.
 trait Word: Copy + Ord + Default {
-    fn of(word: f32, index: u32, integers: bool) -> Self;
+    /// The entry of the element with index 0.
+    fn first(word: f32, integers: bool) -> Self;
+    /// The same element with another index.
+    fn at(self, index: u32) -> Self;
     fn wide(self) -> u64;
 }
 
 impl Word for u32 {
     #[inline(always)]
-    fn of(word: f32, index: u32, _: bool) -> u32 {
+    fn first(word: f32, _: bool) -> u32 {
         // The key of NaN is one more than that of +inf, which would be lost in the open bits.
         let key = key(word);
         let key = if key > INFINITY { INFINITY + OPEN + 1 } else { key };
-        key | (OPEN - index)
+        key | OPEN
+    }
+
+    #[inline(always)]
+    fn at(self, index: u32) -> u32 {
+        self ^ index
     }
 
     #[inline(always)]
@@ -62,9 +70,14 @@ impl Word for u32 {
 
 impl Word for u64 {
     #[inline(always)]
-    fn of(word: f32, index: u32, integers: bool) -> u64 {
+    fn first(word: f32, integers: bool) -> u64 {
         let key = if integers { key_i32(word.to_bits() as i32) } else { key(word) };
-        Entry { key, index }.word()
+        Entry { key, index: 0 }.word()
+    }
+
+    #[inline(always)]
+    fn at(self, index: u32) -> u64 {
+        self ^ u64::from(index)
     }
 
     #[inline(always)]
@@ -98,14 +111,24 @@ fn lists<W: Word>(
     room: usize,
 ) -> Lists<W> {
     let mut best = [[W::default(); LANES]; MAX_K as usize];
+    let mut words = [[0.0; LANES]; MAX_K as usize];
+    let mut block = best;
     for top in (0..tile.len).step_by(room) {
-        let mut block = [[W::default(); LANES]; MAX_K as usize];
-        for (place, row) in block[..room].iter_mut().zip(top..tile.len) {
-            let words = &tile.words[row * tile.pitch + first..][..LANES];
-            for (place, word) in place.iter_mut().zip(words) {
-                *place = W::of(*word, row as u32, integers);
+        let rows = room.min(tile.len - top);
+        for (to, row) in words[..rows].iter_mut().zip(top..) {
+            to.copy_from_slice(&tile.words[row * tile.pitch + first..][..LANES]);
+        }
+        // One loop over all of them: of 16 elements at a time compilers make no vector code.
+        let places = block[..rows].as_flattened_mut().iter_mut();
+        for (place, word) in places.zip(words[..rows].as_flattened()) {
+            *place = W::first(*word, integers);
+        }
+        for (lanes, row) in block[..rows].iter_mut().zip(top..) {
+            for place in lanes {
+                *place = place.at(row as u32);
             }
         }
+        block[rows..room].fill([W::default(); LANES]);
         sort.iter().for_each(|pair| order(&mut block, *pair));
         if top == 0 {
             best = block;
@@ -126,7 +149,13 @@ fn lists<W: Word>(
 #[inline(always)]
 fn core(dtype: DType, tile: &Tile<'_>, first: usize, steps: &Steps, room: usize) -> Lists<u64> {
     if dtype.size_bytes() == 2 && tile.len <= OPEN as usize {
-        lists::<u32>(tile, first, false, steps, room).map(|lanes| lanes.map(Word::wide))
+        let packed = lists::<u32>(tile, first, false, steps, room);
+        let mut all = [[Entry::NONE.word(); LANES]; MAX_K as usize];
+        let places = all[..room].as_flattened_mut().iter_mut();
+        for (place, word) in places.zip(packed[..room].as_flattened()) {
+            *place = word.wide();
+        }
+        all
     } else {
         lists::<u64>(tile, first, dtype.is_integer(), steps, room)
     }
