@@ -1,6 +1,6 @@
-//! Finds the outside tools that `scripts/get-tools` fetched.
+//! Finds the outside tools that `scripts/get-tools` fetched, and the OpenCL driver that `scripts/get-opencl` did.
 //!
-//! *Assumes*: the layout that script writes (`bin/`, `versions.txt`). *Guarantees*: a [`Tools`] value names
+//! *Assumes*: the layouts that the scripts write (`bin/`, `versions.txt`; `opencl/lib`). *Guarantees*: a [`Tools`] value names
 //! programs that exist, and the versions the report prints are theirs. *Not here*: fetching.
 //! Tools of the system are never picked up: Debian stable's spirv-val is too old to know the capabilities.
 
@@ -42,12 +42,7 @@ impl Tools {
     /// # Errors
     /// When the folder does not hold every tool.
     pub fn find() -> Result<Tools, ToolsError> {
-        match std::env::var_os(TOOLS_DIR_VARIABLE) {
-            Some(folder) => Tools::in_folder(Path::new(&folder)),
-            None => {
-                Tools::in_folder(&workspace_folder().ok_or(ToolsError::NoWorkspace)?.join("target/tools"))
-            }
-        }
+        Tools::in_folder(&tools_folder().ok_or(ToolsError::NoWorkspace)?)
     }
 
     /// Takes the tools in `folder`.
@@ -80,6 +75,17 @@ impl Tools {
         };
         self.versions.iter().find(|(name, _)| name == package).map(|(_, version)| version.as_str())
     }
+}
+
+/// Returns the folder of the tools.
+fn tools_folder() -> Option<PathBuf> {
+    let named = std::env::var_os(TOOLS_DIR_VARIABLE).map(PathBuf::from);
+    named.or_else(|| Some(workspace_folder()?.join("target/tools")))
+}
+
+/// Returns the driver of Intel's OpenCL runtime for CPUs, if it was fetched.
+pub fn opencl_driver() -> Option<PathBuf> {
+    tools_folder().map(|folder| folder.join("opencl/lib/libintelocl.so")).filter(|driver| driver.is_file())
 }
 
 /// Says whether absent tools must fail rather than be skipped.

@@ -1,8 +1,15 @@
 //! A part of the conformance suite through the real macro and rustc, launched by the runtime on host and simulator; random
 //! kernels go the same way.
 
+#[cfg(feature = "opencl")]
+use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(feature = "opencl")]
+use rayon::prelude::*;
 use tile_cli::conform::{Count, Kernel, compile_all, kernels, launches};
 use tile_cli::fuzz::eval::Plant;
+#[cfg(feature = "opencl")]
+use tile_cli::fuzz::judge::compile;
 use tile_cli::fuzz::judge::{Kind, Verdict};
 use tile_cli::fuzz::program::Stmt;
 use tile_cli::fuzz::real::{Place, judge_all};
@@ -31,20 +38,35 @@ fn part() -> Vec<Kernel> {
     part
 }
 
-#[test]
-fn the_suite_agrees_as_compiled_by_the_macro_and_rustc() {
-    let part = part();
+/// One kernel that compiles for each op with each element type it computes in; another form from one to the next.
+#[cfg(feature = "opencl")]
+fn sample() -> Vec<Kernel> {
+    let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
+    for kernel in kernels() {
+        let group = format!("{:?} {} {:?}", kernel.op.family, kernel.op.name, kernel.case.types[0]);
+        groups.entry(group).or_default().push(kernel);
+    }
+    let groups: Vec<Vec<Kernel>> = groups.into_values().collect();
+    let chosen = groups.into_par_iter().enumerate().filter_map(|(number, mut forms)| {
+        let count = forms.len();
+        forms.rotate_left(number % count);
+        forms.into_iter().find(|kernel| compile(&kernel.case).is_ok())
+    });
+    chosen.collect()
+}
+
+/// Launches each of these kernels on some of its tensors, in turn, as often as said.
+fn agreeing(name: &str, part: &[Kernel], turns: usize, places: &[Place]) -> Count {
     let mut cases = vec![];
     let mut of = vec![];
     for (number, kernel) in part.iter().enumerate() {
-        // Each kernel with four launches, all ten in turn.
         let all = launches::launches(&kernel.case);
-        for turn in 0..4 {
+        for turn in 0..turns {
             cases.push(all[(number * 3 + turn * 3) % all.len()].clone());
             of.push(number);
         }
     }
-    let (built, verdicts) = judge_all("conformance", &cases, Place::ALL, None).expect("the crate builds");
+    let (built, verdicts) = judge_all(name, &cases, places, None).expect("the crate builds");
     let mut count = Count::default();
     let refused = verdicts.iter().flatten().find_map(|v| match v {
         Verdict::Fails(f) if f.kind == Kind::Rejected => Some(f.detail.clone()),
@@ -52,14 +74,14 @@ fn the_suite_agrees_as_compiled_by_the_macro_and_rustc() {
     });
     assert!(refused.is_none(), "{}", refused.unwrap_or_default());
     for ((case, verdicts), number) in cases.iter().zip(verdicts).zip(of) {
-        assert_eq!(verdicts.len(), Place::ALL.len(), "{} was not judged", part[number].label());
+        assert_eq!(verdicts.len(), places.len(), "{} was not judged", part[number].label());
         for verdict in verdicts {
             count.add(&part[number], case, verdict);
         }
     }
     println!(
-        "{} kernels in {} instances through the macro and rustc; {} launches, {} agree, {} branch on rounding; elements compared: \
-         {} bit by bit, {} within an error, {} have no certain value",
+        "{} kernels in {} instances through the macro and rustc; {} launches on {places:?}, {} agree, {} branch on rounding; \
+         elements compared: {} bit by bit, {} within an error, {} have no certain value",
         built.kernels,
         built.instances,
         built.launches,
@@ -79,7 +101,34 @@ fn the_suite_agrees_as_compiled_by_the_macro_and_rustc() {
         count.findings.len(),
         first.unwrap_or_default()
     );
+    count
+}
+
+#[test]
+fn the_suite_agrees_as_compiled_by_the_macro_and_rustc() {
+    // All ten launches in turn.
+    let count = agreeing("conformance", &part(), 4, Place::ALL);
     assert!(count.agree >= 1000, "only {} launches agree", count.agree);
+}
+
+/// Lane modules on Intel's OpenCL runtime for CPUs, which `scripts/get-opencl` fetches, against the host, bit by bit. Without
+/// it the test is skipped, by name; with `TILE_REQUIRE_OPENCL` set it fails.
+#[cfg(feature = "opencl")]
+#[test]
+fn the_suite_agrees_on_a_cpu_through_opencl() {
+    if tile_cli::tools::opencl_driver().is_none() {
+        let required = std::env::var_os("TILE_REQUIRE_OPENCL").is_some_and(|value| value != "0");
+        assert!(!required, "scripts/get-opencl has not fetched the runtime");
+        eprintln!("skipped: the_suite_agrees_on_a_cpu_through_opencl: run scripts/get-opencl first");
+        return;
+    }
+    let sample = sample();
+    let ops = sample.iter().map(|k| k.op.name.as_str()).collect::<BTreeSet<_>>().len();
+    let types = sample.iter().flat_map(|k| k.case.types).map(|t| t.name()).collect::<BTreeSet<_>>().len();
+    println!("{ops} ops, {} with an element type, of {types}", sample.len());
+    assert!(ops >= 105 && types >= 6 && sample.len() >= 189, "{ops} ops, {types} types, {}", sample.len());
+    let count = agreeing("opencl", &sample, 2, &[Place::Host, Place::OpenCl]);
+    assert!(count.agree >= 700, "only {} launches agree", count.agree);
 }
 
 #[test]

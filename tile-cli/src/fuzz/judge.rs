@@ -270,6 +270,21 @@ pub fn compare(who: &str, expected: &Tensor, before: &[u8], after: &[u8]) -> Ver
     fails(Kind::Mismatch, format!("{count} elements differ:\n{}", differences.join("\n")))
 }
 
+/// Compares the elements of the output with those on the host, bit by bit; any NaN is as good as another.
+pub fn same_bits(who: &str, output: &Tensor, host: &[u8], found: &[u8]) -> Verdict {
+    let esz = output.dtype.size_bytes() as usize;
+    let mut exact = 0;
+    for ((plane, row, col), _, at) in output.places() {
+        let (h, f) = (output.read(host, at), output.read(found, at));
+        if host[at..at + esz] != found[at..at + esz] && !(h.v.is_nan() && f.v.is_nan()) {
+            let place = format!("plane {plane} row {row} column {col}");
+            return fails(Kind::Mismatch, format!("{place}: {who} has {f}, the host {h}: other bits"));
+        }
+        exact += 1;
+    }
+    Verdict::Agrees { exact, close: 0, unknown: 0 }
+}
+
 impl Finding {
     /// True when `other` is likely the same defect: the same kind, and the same sentence up to the first name or number
     /// for anything but different elements.

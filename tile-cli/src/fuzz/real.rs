@@ -1,21 +1,24 @@
 //! Owns the way of cases through the real macro and rustc: a scratch crate per batch, built and run.
 //!
 //! *Assumes*: a cargo, and the versions of the workspace's lock file on this machine (no network).
-//! *Guarantees*: what the kernels give on the host device and on the simulator, as the runtime launches them, is compared
-//! with the meaning of the IR; a kernel that rustc refuses is named. *Not here*: the program of the crate
-//! (`driver`, compiled there).
+//! *Guarantees*: what the kernels give on the host device and others, as the runtime launches them, is compared with the
+//! meaning of the IR, and what a device that runs `lane` modules gives with that of the host, bit by bit; a kernel that rustc
+//! refuses is named. *Not here*: the program of the crate (`driver`, compiled there).
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use tile_ir::ir::OpKind;
 use tile_ir::scalar::Const;
+use tile_ir::verify::Verified;
 
 use super::eval::Plant;
-use super::judge::{Finding, Kind, Verdict, compare, compile, tensors};
+use super::judge::{Finding, Kind, Verdict, compare, compile, same_bits, tensors};
 use super::program::Case;
 use super::tensor::Tensor;
+use crate::tools::opencl_driver;
 
 /// Why a batch could not be judged at all.
 #[derive(Debug, thiserror::Error)]
@@ -43,18 +46,42 @@ pub enum RealError {
 pub enum Place {
     /// The host bodies.
     Host,
-    /// The words in the binary, on the simulator.
+    /// The words in the binary for GPUs, on the simulator.
     Simulator,
+    /// Those for CPUs, on the simulator.
+    Lane,
+    /// Those for CPUs, through the OpenCL driver that was fetched, else the system's.
+    OpenCl,
 }
 
 impl Place {
-    /// Both.
-    pub const ALL: &'static [Place] = &[Place::Host, Place::Simulator];
+    /// Those that need nothing installed.
+    pub const ALL: &'static [Place] = &[Place::Host, Place::Simulator, Place::Lane];
 
     const fn name(self) -> &'static str {
         match self {
             Place::Host => "the host device",
             Place::Simulator => "the simulator as a device",
+            Place::Lane => "the simulator of lane modules",
+            Place::OpenCl => "a CPU through OpenCL",
+        }
+    }
+
+    /// Whether it promises the bits of the host: a GPU has instructions of its own for some functions.
+    const fn has_bits_of_host(self) -> bool {
+        match self {
+            Place::Host | Place::Simulator => false,
+            Place::Lane | Place::OpenCl => true,
+        }
+    }
+
+    /// What `TILE_DEVICE` calls it.
+    const fn device(self) -> &'static str {
+        match self {
+            Place::Host => "host",
+            Place::Simulator => "sim",
+            Place::Lane => "sim:lane",
+            Place::OpenCl => "opencl",
         }
     }
 }
@@ -68,6 +95,8 @@ struct Job {
     place: Place,
     expected: Tensor,
     before: Vec<u8>,
+    /// Whether one order of the additions is as good as another.
+    unordered: bool,
 }
 
 /// The kernels of a scratch crate: one module per source, each with all its instances.
@@ -134,8 +163,11 @@ pub fn judge_all(
     let (mut records, mut jobs) = (vec![], vec![]);
     for (number, case) in cases.iter().enumerate() {
         let before = tensors(case);
-        let expected = compile(case).and_then(|ready| ready.expected(case, &before, plant));
-        let expected = match expected {
+        let expected = compile(case).and_then(|ready| {
+            let expected = ready.expected(case, &before, plant)?;
+            Ok((expected, adds_in_any_order(ready.kernel())))
+        });
+        let (expected, unordered) = match expected {
             Ok(expected) => expected,
             Err(verdict) => {
                 verdicts[number] = vec![verdict; places.len()];
@@ -145,7 +177,8 @@ pub fn judge_all(
         let module = kernels.add(case);
         for &place in places {
             record(&mut records, module, place, case, &before);
-            jobs.push(Job { case: number, place, expected: expected.clone(), before: before[0].bytes() });
+            let (expected, before) = (expected.clone(), before[0].bytes());
+            jobs.push(Job { case: number, place, expected, before, unordered });
         }
     }
     let built =
@@ -153,7 +186,7 @@ pub fn judge_all(
     if jobs.is_empty() {
         return Ok((built, verdicts));
     }
-    let program = match build(name, &kernels)? {
+    let program = match build(name, &kernels, places.contains(&Place::OpenCl))? {
         Ok(program) => program,
         Err((module, messages)) => {
             // The batch stops at the first kernel that rustc refuses.
@@ -170,7 +203,13 @@ pub fn judge_all(
     let mut input = (jobs.len() as u64).to_le_bytes().to_vec();
     input.extend(records);
     file("write", &from, std::fs::write(&from, input))?;
-    let output = Command::new(&program)
+    let mut command = Command::new(&program);
+    if let Some(driver) = opencl_driver() {
+        command.env("TILE_OPENCL_LIBRARY", driver);
+    }
+    // Programs for OpenCL are kept apart from those of the user.
+    command.env("TILE_CACHE_DIR", program.with_extension("cache"));
+    let output = command
         .args([&from, &to])
         .output()
         .map_err(|e| RealError::Run(format!("{}: {e}", program.display())))?;
@@ -178,6 +217,7 @@ pub fn judge_all(
         return Err(RealError::Run(text_of(&output)));
     }
     let mut results = std::io::BufReader::new(file("read", &to, std::fs::File::open(&to))?);
+    let mut on_host = (usize::MAX, vec![]);
     for job in jobs {
         let mut word = || -> std::io::Result<u64> {
             let mut bytes = [0; 8];
@@ -188,15 +228,36 @@ pub fn judge_all(
         let mut after = vec![0; len as usize];
         file("read", &to, results.read_exact(&mut after))?;
         let kind = if job.place == Place::Host { Kind::Host } else { Kind::Simulator };
+        let has_bits = job.place.has_bits_of_host() && on_host.0 == job.case && !job.unordered;
         verdicts[job.case].push(match status {
-            0 => compare(job.place.name(), &job.expected, &job.before, &after),
+            0 => match compare(job.place.name(), &job.expected, &job.before, &after) {
+                Verdict::Agrees { .. } if has_bits => {
+                    same_bits(job.place.name(), &job.expected, &on_host.1, &after)
+                }
+                verdict => verdict,
+            },
             _ => Verdict::Fails(Finding {
                 kind,
                 detail: format!("{}: {}", job.place.name(), String::from_utf8_lossy(&after)),
             }),
         });
+        if job.place == Place::Host {
+            on_host = (job.case, after);
+        }
     }
     Ok((built, verdicts))
+}
+
+/// True for a kernel that adds floats atomically, which sub-groups do in any order.
+fn adds_in_any_order(kernel: &Verified) -> bool {
+    let kernel = kernel.kernel();
+    let mut found = false;
+    kernel.body.walk(&mut |op| {
+        if let OpKind::AtomicAdd { value, .. } = op.kind {
+            found |= kernel.ty(value).dtype().is_none_or(|dtype| !dtype.is_integer());
+        }
+    });
+    found
 }
 
 /// Appends what the program needs for one launch.
@@ -207,7 +268,7 @@ fn record(to: &mut Vec<u8>, module: usize, place: Place, case: &Case, tensors: &
     }
     let word = |to: &mut Vec<u8>, v: u64| to.extend(v.to_le_bytes());
     word(to, module as u64);
-    word(to, u64::from(place == Place::Simulator));
+    bytes(to, place.device().as_bytes());
     // The macro names an instance with the derived sizes left out, as it is listed.
     bytes(to, case.instance().as_bytes());
     word(to, tensors.len() as u64);
@@ -256,7 +317,7 @@ fn profiles(manifest: &str) -> String {
 }
 
 /// Writes and builds the crate; gives its program, or the module that rustc refuses with its messages.
-fn build(name: &str, kernels: &Kernels) -> Result<Result<PathBuf, (usize, String)>, RealError> {
+fn build(name: &str, kernels: &Kernels, opencl: bool) -> Result<Result<PathBuf, (usize, String)>, RealError> {
     let workspace = file("find", &workspace(), workspace().canonicalize())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
     let folder = target.join("real").join(name);
@@ -271,8 +332,9 @@ fn build(name: &str, kernels: &Kernels) -> Result<Result<PathBuf, (usize, String
     };
     let manifest = workspace.join("Cargo.toml");
     let manifest = file("read", &manifest, std::fs::read_to_string(&manifest))?;
+    let features = if opencl { ", features = [\"opencl\"]" } else { "" };
     let crates = ["tile-std", "tile-runtime"]
-        .map(|name| format!("{name} = {{ path = {:?} }}\n", workspace.join(name)))
+        .map(|name| format!("{name} = {{ path = {:?}{features} }}\n", workspace.join(name)))
         .concat();
     write(
         "Cargo.toml",
