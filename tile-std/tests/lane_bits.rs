@@ -244,3 +244,36 @@ fn kernels_have_the_bits_of_the_host_on_a_cpu_through_opencl() {
     assert_eq!(counts.lacking, Vec::<String>::new());
     assert!(counts.instances >= 55 && counts.dtypes.len() >= 6, "only {} instances", counts.instances);
 }
+
+/// On the OpenCL of `TILE_OPENCL_LIBRARY`, which `target/tools/pocl/bin/with-pocl` sets: run through it by the test below.
+#[cfg(feature = "opencl")]
+#[test]
+#[ignore = "runs through with-pocl"]
+fn inside_pocl() {
+    let (device, _) = Device::select(Some("opencl")).expect("PoCL has a CPU device");
+    let counts = compared(&device, 1, &[true]);
+    println!("refused: {:?}", counts.lacking);
+    assert!(counts.lacking.iter().all(|why| why.ends_with("cl_khr_fp16")), "{:?}", counts.lacking);
+    assert!(
+        counts.instances >= 20 && device.to_string().contains("Portable"),
+        "{} instances",
+        counts.instances
+    );
+}
+
+/// On PoCL, which `scripts/get-tools --pocl` fetches. Its libraries are newer than those of this process, so the test runs
+/// once more through their loader. Without PoCL it is skipped, by name; with `TILE_REQUIRE_POCL` set it fails.
+#[cfg(feature = "opencl")]
+#[test]
+fn kernels_have_the_bits_of_the_host_on_pocl() {
+    let Some(loader) = reference::opencl::pocl("kernels_have_the_bits_of_the_host_on_pocl") else { return };
+    let cache = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("pocl");
+    let status = std::process::Command::new(loader)
+        .arg(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", "inside_pocl", "--ignored", "--nocapture"])
+        .env("TILE_CACHE_DIR", &cache)
+        .env("POCL_CACHE_DIR", &cache)
+        .status()
+        .expect("the loader starts");
+    assert!(status.success(), "{status}");
+}

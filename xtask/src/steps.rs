@@ -61,11 +61,24 @@ const OPENCL_DEVICE: &[&str] =
 const OPENCL_KERNELS: &[&str] = &[
     "test",
     "--package=tile-std",
-    "--features=opencl",
-    "--test=gemm_sizes",
+    "--package=tile-cli",
+    "--features=tile-std/opencl,tile-cli/opencl",
+    "--test=conformance_real",
     "--test=events",
+    "--test=gemm_sizes",
     "--test=lane_bits",
     "opencl",
+    "--",
+    "--nocapture",
+];
+// With the packages and features of the step before, so that nothing is built anew.
+const POCL_KERNELS: &[&str] = &[
+    "test",
+    "--package=tile-std",
+    "--package=tile-cli",
+    "--features=tile-std/opencl,tile-cli/opencl",
+    "--test=lane_bits",
+    "pocl",
     "--",
     "--nocapture",
 ];
@@ -136,6 +149,12 @@ const STEPS: &[Step] = &[
         slow: true,
         needs: None,
         work: Work::Program(CARGO, OPENCL_KERNELS, &[("TILE_REQUIRE_OPENCL", "1")]),
+    },
+    Step {
+        name: "tests, kernels on PoCL",
+        slow: true,
+        needs: Some(("target/tools/pocl/versions.txt", "scripts/get-tools --pocl has not fetched PoCL")),
+        work: Work::Program(CARGO, POCL_KERNELS, &[("TILE_REQUIRE_POCL", "1")]),
     },
     // After the tests, which are what rewrites golden files.
     Step {
