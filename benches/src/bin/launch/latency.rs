@@ -94,6 +94,8 @@ pub fn latencies(device: &Device, rounds: usize) -> Result<(), String> {
     );
     let host = Device::host();
     let (mut queued, mut waited, mut ran, mut on_host) = (vec![], vec![], vec![], vec![]);
+    // Builds the program.
+    in_a_row(device, true)?;
     for _ in 0..rounds {
         queued.push(in_a_row(device, false)?.0);
         let (each, on_device) = in_a_row(device, true)?;
